@@ -13,7 +13,7 @@ from craik.agreement.kernels.library import BuildError
 from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
 from craik.agreement.onepass.combining import combine_small, combine_sums, treats_components_alike
 from craik.agreement.onepass.delivery import deliver
-from craik.agreement.onepass.explaining import Explanation, explained
+from craik.agreement.onepass.explaining import Explanations, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.masks import Masks
 from craik.agreement.onepass.proof.refusals import check_model
@@ -48,8 +48,9 @@ class Agreement:
             "pooled" differentiates each environment's loss through the statistics of the whole batch, as the papers'
             code does, at the price of one backward pass for each environment. "per-environment" asks for one `accumulate`
             call for each environment, whose forward pass then has statistics of its own, and streams.
-        refuse_nonfinite: raise where the environments' gradients add up to NaN or infinity. Turn it off with a
-            `torch.amp.GradScaler`, which skips such a step itself; they are then NaN in ``.grad``, masked or not.
+        refuse_nonfinite: raise where losses, or what the environments' gradients add up to, are NaN or infinite. Turn it off
+            with a `torch.amp.GradScaler`, which skips such a step itself; such gradients are then NaN in ``.grad``, masked or
+            not.
         kernel: "torch" uses torch's operators alone. "compiled" builds a few C functions with the system's compiler, once,
             and keeps them in the user's cache directory (`craik.agreement.kernels.compiled`); they take sign sums of float32
             on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
@@ -125,10 +126,11 @@ class Agreement:
 
         Raises:
             TypeError: losses or ids of another type.
-            ValueError: losses that are reduced, not differentiable, NaN or infinite (the message says in which environment),
-                ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant checkpoint. No gradient is
-                touched then.
-            FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
+            ValueError: losses that are reduced or not differentiable, with ``refuse_nonfinite`` NaN or infinite (the message
+                says in which environment), ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant
+                checkpoint. No gradient is touched then.
+            FloatingPointError: the environments' gradients add up to NaN or infinity, with ``refuse_nonfinite``. No gradient
+                is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
         masks = self._of_rule()
@@ -151,8 +153,11 @@ class Agreement:
                 gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite, finite)
 
         if self._accumulated is None:
+            self._onepass.forget()  # of a step that failed
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = self._onepass.form(losses, environments, masks.needs, finish, together=together)
+            found = self._onepass.form(
+                losses, environments, masks.needs, finish, together=together, refuse_nonfinite=self.refuse_nonfinite
+            )
             _warn_if_single(found.ids, len(losses))
         else:
             self.accumulate(losses, environments)
@@ -169,6 +174,7 @@ class Agreement:
             deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
+        self._onepass.keep()
         survivors = _shares({name: (shares[name], gradients[name].numel()) for name in found.paths})
         kept = {name: kept[name] for name in found.paths if name in kept}
         return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close())
@@ -189,8 +195,10 @@ class Agreement:
         masks = self._of_rule()
         if self._accumulated is not None and masks.decides:
             self._accumulated.check(self.rule)
+        if self._accumulated is None:
+            self._onepass.forget()
         sums: dict[str, RunningSums] = {}
-        found = self._onepass.form(losses, environments, masks.needs, sums.__setitem__)
+        found = self._onepass.form(losses, environments, masks.needs, sums.__setitem__, self.refuse_nonfinite)
         found.sums = sums
         if self._accumulated is None:
             self._accumulated = found
@@ -216,17 +224,19 @@ class Agreement:
         """
         found, self._accumulated = self._accumulated, None
         collected = OfEnvironments() if found is None else found.statistics()
+        self._onepass.keep()
         collected.keep_masks = self._keep_masks
         return collected
 
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
         self._accumulated = None
+        self._onepass.forget()
 
-    def explain(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> list[Explanation]:
+    def explain(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Explanations:
         """Return for each parameter how `backward` would form its environment gradients, why, and what that costs.
 
-        Nothing is computed, freed or changed; ``print(table(explanations))`` of `craik.agreement.explaining` shows it.
+        Nothing is computed, freed or changed. Its string is a table of them.
 
         Args:
             losses: as for `backward`.
@@ -235,7 +245,7 @@ class Agreement:
         Raises:
             TypeError, ValueError: as `backward`.
         """
-        return explained(self._onepass, losses, environments, self.rule.needs)
+        return explained(self._onepass, losses, environments, self._of_rule().needs)
 
     def close(self) -> None:
         """Do nothing: there is nothing to remove. Kept so that ``with`` blocks may say how long an agreement is used."""

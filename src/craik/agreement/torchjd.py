@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from craik.agreement.onepass.delivery import deliver, silent
 from craik.agreement.onepass.streaming import dense, environment_gradients
 from craik.agreement.rules import Rule, check_rule
 from craik.agreement.stacked import combine
@@ -100,16 +101,19 @@ def aggregate(
             f"{groups.count} environments x {components} components. Use a rule with Agreement, which streams, or raise "
             "the limit."
         )
-    rows = [
-        torch.cat(
-            [torch.zeros_like(p).flatten() if g is None else dense(g).flatten() for g, p in zip(found, parameters, strict=True)]
-        )
-        for found in environment_gradients(losses, groups, parameters)
-    ]
+    with silent(parameters):
+        rows = [
+            torch.cat(
+                [
+                    torch.zeros_like(p).flatten() if g is None else dense(g).flatten()
+                    for g, p in zip(found, parameters, strict=True)
+                ]
+            )
+            for found in environment_gradients(losses, groups, parameters)
+        ]
     combined = _checked(aggregator(torch.stack(rows)), components)
     for parameter, piece in zip(parameters, combined.detach().split([p.numel() for p in parameters]), strict=True):
-        gradient = piece.view(parameter.shape)
-        parameter.grad = gradient.clone() if parameter.grad is None else parameter.grad + gradient
+        deliver(parameter, piece.view(parameter.shape).clone())
 
 
 def _checked(combined: object, components: int) -> Tensor:

@@ -50,6 +50,14 @@ class TestBadInput:
         factor = torch.tensor([1.0, 1.0, value, 1.0], dtype=torch.float64)
         self.assert_refused(self.losses() * factor, self.ids, ValueError, f"{value} in environment 6.*no gradient was changed")
 
+    @pytest.mark.parametrize("value", [float("nan"), float("inf")])
+    def test_losses_that_are_not_finite_are_a_scalers_own_matter(self, value):
+        factor = torch.tensor([1.0, 1.0, value, 1.0], dtype=torch.float64)
+        Agreement(self.model, AndMask(), refuse_nonfinite=False).backward(self.losses() * factor, self.ids)
+        assert not all(
+            bool(parameter.grad.isfinite().all()) for parameter in self.model.parameters() if parameter.requires_grad
+        )
+
     def test_model_without_parameters(self):
         with pytest.raises(ValueError, match=r"requires a gradient\. Found none"):
             Agreement(nn.ReLU(), AndMask())

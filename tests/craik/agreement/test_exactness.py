@@ -9,7 +9,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, Mean
+from craik.agreement import Agreement, AndMask, Mean, Qualitative, StandardErrors
 from definition_oracles import assert_definition, stacks_of
 from one_layer import PAIRED, SPREAD, TWINS, B, Doubled, linear, noise
 
@@ -170,6 +170,30 @@ class TestWhatIsNotProved:
         assert rows["0.weight"].cost.startswith("4 backward passes")
         assert all(p.grad is None for p in self.model.parameters())
         losses.sum().backward()  # the graph is still there
+
+    @pytest.mark.filterwarnings("ignore:All 8 losses belong")
+    @pytest.mark.parametrize("ids", [PAIRED, [0] * len(PAIRED)])
+    @pytest.mark.parametrize("given", [{}, {"keep": ["0.weight"]}, {"keep": "masks"}, {"normalise": "tensor"}])
+    @pytest.mark.parametrize("rule", [AndMask(0.6), Mean(), Qualitative(errors=StandardErrors(every=2))])
+    def test_explain_says_what_backward_does(self, rule, given, ids):
+        if isinstance(rule, Qualitative) and "normalise" in given:
+            return
+        agreement = Agreement(self.model, rule, rows="independent", **given)
+        for _ in range(3):
+            losses = self.losses()
+            explained = {row.parameter: row.path for row in agreement.explain(losses, ids)}
+            assert explained == agreement.backward(losses, ids).paths
+
+    def test_explanations_are_a_table(self):
+        lines = str(Agreement(self.model, AndMask(0.6)).explain(self.losses(), PAIRED)).splitlines()
+        assert lines[0].split() == ["parameter", "path", "reason", "cost"]
+        assert len(lines) == 1 + len(list(self.model.parameters()))
+
+    def test_a_rule_that_is_none(self):
+        agreement = Agreement(self.model, AndMask(0.6))
+        agreement.rule = "and-mask"
+        with pytest.raises(TypeError, match="`rule` should"):
+            agreement.explain(self.losses(), PAIRED)
 
     def test_unknown_rows(self):
         with pytest.raises(ValueError, match=r"`rows` should be None or .independent."):

@@ -17,6 +17,18 @@ def test_an_aggregator_of_the_environments_gradients():
         torch.testing.assert_close(parameter.grad, 2 * gradient, rtol=1e-12, atol=1e-15)
 
 
+def test_hooks_run_once_on_what_the_aggregator_makes():
+    model, seen, done = make("mlp", 0), [], []
+    x, y, ids = batch(0, [0, 1, 1, 2])
+    first = next(model.parameters())
+    first.register_hook(lambda gradient: seen.append(gradient.clone()))
+    first.register_post_accumulate_grad_hook(lambda parameter: done.append(parameter.grad.clone()))
+    torchjd.aggregate(model, squared(model(x), y), ids, lambda matrix: matrix.mean(0))
+    assert [len(seen), len(done)] == [1, 1]
+    assert torch.equal(seen[0], first.grad)
+    assert torch.equal(done[0], first.grad)
+
+
 def test_too_large_or_misshapen_is_refused_before_a_gradient_is_touched():
     model = make("mlp", 0)
     x, y, ids = batch(0, [0, 1])

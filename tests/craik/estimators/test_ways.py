@@ -149,3 +149,13 @@ def test_group_dro_follows_the_worst_environment():
     torch.testing.assert_close(loss.detach(), q[0] * 2 + q[1])
     with pytest.raises(ValueError, match="one for each of the 2 environments"):
         group_dro_loss(torch.ones(3, requires_grad=True), ids, torch.ones(3))
+
+
+@pytest.mark.parametrize("way", [qualitative, homogeneous])
+def test_a_site_of_one_row_is_no_evidence(way):
+    whole, rows = table(), 20
+    sites = Sites(whole.x[:rows], whole.y[:rows], (12, 7, 1), whole.weights[:rows], whole.task)
+    training = Training(hidden=0, steps=6, patience=None)
+    own, generator = torch.ones(1, 3, dtype=torch.bool), torch.Generator().manual_seed(5)
+    found = fit(sites, [Configuration(0.03, 0.0, strength=0.2)], own, training, generator, way=way).params
+    assert any(bool((value != 0).any()) for value in found.values())  # masked by NaN, none would have moved

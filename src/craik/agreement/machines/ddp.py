@@ -17,6 +17,7 @@ from torch.distributed import ProcessGroup
 from craik.agreement.machines import collectives
 from craik.agreement.machines.summing import BYTE, Summation, all_reduce_statistics, of_one, pack_pairs, silent, unpack_pairs
 from craik.agreement.onepass.collected import OfEnvironments, Survivors
+from craik.agreement.onepass.delivery import cast_for, deliver
 from craik.agreement.rules import Rule, Statistics, check_rule, survival
 from craik.arguments import check_flag, check_one_of, check_whole
 from craik.environments import check_finite_sums
@@ -101,8 +102,10 @@ def combine_across_ranks(
 
 def _leave(named: Mapping[str, Tensor], gradients: Mapping[str, Tensor], adds: bool) -> None:
     for name, gradient in gradients.items():
-        before, combined = named[name].grad, gradient.to(named[name].dtype)
-        named[name].grad = before + combined if adds and before is not None else combined
+        if adds:
+            deliver(named[name], gradient)
+        else:  # in the place of what loss.backward() left, for which hooks have run
+            named[name].grad = cast_for(named[name], gradient)
 
 
 def _named(parameters: Mapping[str, Tensor] | nn.Module) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from torch.distributed.fsdp._fully_shard._fsdp_api import (  # the type that the
 
 from craik.agreement.machines.collectives import answering
 from craik.agreement.machines.summing import BYTE, of_one
-from craik.agreement.rules import Rule, Statistics, check_rule
+from craik.agreement.rules import STANDARD_ERRORS, Rule, Statistics, check_rule
 
 
 class AgreementReduceScatter(ReduceScatter):
@@ -74,11 +74,16 @@ def combine_shards(model: nn.Module, rule: Rule) -> None:
 
     Raises:
         TypeError: no model, or no rule.
-        ValueError: nothing is sharded, or a rule that rescales.
+        ValueError: nothing is sharded, or a rule that rescales or asks how examples vary.
     """
     check_rule(rule)
     if not isinstance(model, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
         raise TypeError(f"`model` should be a module. Found {type(model).__name__}. Pass what fully_shard was called on.")
+    if rule.needs & STANDARD_ERRORS:
+        raise ValueError(
+            f"A rule for shards should read sums of gradients. Found {type(rule).__name__}, which asks how each rank's "
+            "examples vary, of which a reduction sees nothing. Collect with Agreement and use combine_across_ranks."
+        )
     modules = [module for module in model.modules() if isinstance(module, FSDPModule)]
     if not modules:
         raise ValueError("`model` should be sharded by fully_shard. Found no sharded module. Call fully_shard(model) first.")

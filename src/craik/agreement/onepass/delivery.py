@@ -4,7 +4,9 @@ They are taken without a copy where nobody else can see them, and delivered in p
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any, cast
 
 import torch
@@ -56,16 +58,46 @@ def _alone() -> frozenset[tuple[int, ...] | None]:
 _ALONE = _alone()
 
 
+HOOKS = RLock()
+"""Held where users' hooks on parameters run or are kept from running: a model's are one dictionary to all threads."""
+
+
+@contextmanager
+def silent(leaves: Iterable[Tensor]) -> Generator[None]:
+    """Keep the users' hooks on leaves from running in the passes within: they run once, when the gradient is delivered."""
+    ever = [found for leaf in leaves if (found := leaf._backward_hooks) is not None]
+    if not ever:
+        yield
+        return
+    with HOOKS:
+        hooks = [found for found in ever if found]
+        kept = [dict(found) for found in hooks]
+        try:
+            for found in hooks:
+                found.clear()
+            yield
+        finally:
+            for found, before in zip(hooks, kept, strict=True):
+                found.update(before)
+
+
+def cast_for(leaf: Tensor, gradient: Tensor) -> Tensor:
+    """Return a gradient in the type that a leaf's ``.grad`` has: the leaf's own, or what its ``grad_dtype`` asks for."""
+    wanted: torch.dtype | None = getattr(leaf, "grad_dtype", leaf.dtype)
+    return gradient if wanted is None or gradient.dtype == wanted else gradient.to(wanted)
+
+
 def deliver(leaf: Tensor, gradient: Tensor) -> None:
     """Add a gradient to a leaf's ``.grad``, in the memory that is there; the leaf's hooks run once, on this gradient.
 
     Hooks are those of `torch.Tensor.register_hook` and `register_post_accumulate_grad_hook`.
     """
-    if gradient.requires_grad or gradient.dtype != leaf.dtype:
-        gradient = gradient.detach().to(leaf.dtype)
-    if leaf._backward_hooks or getattr(leaf, "_post_accumulate_grad_hooks", None):
-        torch.autograd.backward([leaf], [gradient])
-        return
+    gradient = cast_for(leaf, gradient.detach() if gradient.requires_grad else gradient)
+    if leaf._backward_hooks is not None or getattr(leaf, "_post_accumulate_grad_hooks", None):
+        with HOOKS:
+            if leaf._backward_hooks or getattr(leaf, "_post_accumulate_grad_hooks", None):
+                torch.autograd.backward([leaf], [gradient])
+                return
     held = leaf.grad
     if held is None:
         leaf.grad = gradient

@@ -25,13 +25,24 @@ class Explanation(NamedTuple):
     cost: str
 
 
-def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str]) -> list[Explanation]:
+class Explanations(list[Explanation]):
+    """One for each parameter; as a string a table."""
+
+    def __str__(self) -> str:
+        """Return them as lines of text, one a parameter."""
+        rows = [Explanation._fields, *self]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str]) -> Explanations:
     """Return the explanation of every parameter that the losses reach."""
     plan, groups = onepass.look(losses, environments)
-    found: list[Explanation] = []
+    found, plain = Explanations(), onepass.takes_plain(needs, groups.count)
     for name in (*plan.reads, *plan.reasons):
-        if not needs or groups.count == 1:
-            why = "the rule reads sums alone" if not needs else "there is one environment"
+        if plain:
+            why = "there is one environment" if groups.count == 1 else "sums alone are read"
             found.append(Explanation(name, "plain", why, "one plain backward pass"))
         elif name in plan.reads:
             kinds = sorted({read.node.name().removesuffix("Backward0") for read in plan.reads[name]})
@@ -40,10 +51,3 @@ def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, ne
             cost = f"{groups.count} backward passes, shared by all such parameters"
             found.append(Explanation(name, "per-environment", plan.reasons[name], cost))
     return found
-
-
-def table(explanations: list[Explanation]) -> str:
-    """Return explanations as lines of text, one a parameter."""
-    rows = [Explanation._fields, *explanations]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass.collected import Collected, Path
-from craik.agreement.onepass.delivery import taken
+from craik.agreement.onepass.delivery import silent, taken
 from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
-from craik.agreement.onepass.passing import LayerPass, silent
+from craik.agreement.onepass.passing import LayerPass
 from craik.agreement.onepass.planning import (
     Asked,
     Partitions,
@@ -98,6 +98,7 @@ class OnePass:
         environments: EnvironmentIds,
         needs: frozenset[str],
         complete: Complete,
+        refuse_nonfinite: bool = True,
         *,
         together: bool = False,
     ) -> Collected:
@@ -108,6 +109,7 @@ class OnePass:
             environments: B ids.
             needs: the optional statistics that the rule reads.
             complete: takes the sums.
+            refuse_nonfinite: refuse losses that are not finite.
             together: leave small parameters' gradients side by side: their sums wait for each other.
 
         Raises:
@@ -115,26 +117,26 @@ class OnePass:
         """
         try:
             with torch.no_grad():
-                return self._form(losses, environments, needs, complete, together)
+                asked = ask(self._model, losses, environments, self._partitions)
+                means = mean_losses(losses.detach(), asked.groups)
+                if refuse_nonfinite:
+                    check_finite_losses(means, asked.groups)
+                return self._form(asked, means, needs, complete, together)
         except RuntimeError as error:
             if "backward through the graph a second time" not in str(error):
                 raise
             raise RuntimeError(_USED_UP) from None
 
-    def _form(
-        self, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str], complete: Complete, together: bool
-    ) -> Collected:
-        asked = ask(self._model, losses, environments, self._partitions)
+    def _form(self, asked: Asked, means: Tensor, needs: frozenset[str], complete: Complete, together: bool) -> Collected:
         groups = asked.groups
         testing = bool(needs & STANDARD_ERRORS)
         if testing and self._normalise:
             raise ValueError(_NO_UNITS)
         whole = testing or self._normalise
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids  # the user's from now on
-        found = Collected(ids, mean_losses(losses.detach(), groups), asked.parameters, () if whole else groups.sizes)
-        check_finite_losses(found.losses, groups)
+        found = Collected(ids, means, asked.parameters, () if whole else groups.sizes)
         with silent(asked.graph.leaves.values()):
-            if not whole and (groups.count == 1 or not (needs or self._keep)):
+            if self.takes_plain(needs, groups.count):
                 if needs:
                     check_batch_norm(asked.graph, self._statistics, groups.count)
                 found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
@@ -154,6 +156,19 @@ class OnePass:
         """Take standard errors so from now on; what was remembered in another way is forgotten."""
         if errors != self._gathering.errors:
             self._gathering = Gathering(errors, self._compiled)
+
+    def keep(self) -> None:
+        """Remember what the last call computed, where a rule wants memory: its step was taken."""
+        self._gathering.keep()
+
+    def forget(self) -> None:
+        """Remember nothing of the last call: its step failed, or was given up."""
+        self._gathering.forget()
+
+    def takes_plain(self, needs: frozenset[str], count: int) -> bool:
+        """Tell whether an ordinary backward pass gives all that is read: of one environment, or by a rule of sums alone."""
+        whole = bool(needs & STANDARD_ERRORS) or bool(self._normalise)
+        return not whole and (count == 1 or not (needs or self._keep))
 
     def look(self, losses: Tensor, environments: EnvironmentIds) -> tuple[Plan, Environments]:
         """Return how a call would form its gradients; nothing is computed or freed."""

@@ -1,7 +1,6 @@
 """The one backward pass: every read's incoming gradient is used up where it arrives, and no weight gradient is formed."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -175,20 +174,3 @@ def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:
     if all(read.rows is first or (read.rows.owners is None and read.rows == first) for read in reads):
         return (reads,)
     return ([read] for read in reads)
-
-
-@contextmanager
-def silent(leaves: Iterable[Tensor]) -> Generator[None]:
-    """Keep the users' hooks on leaves from running in the passes within: they run once, when the gradient is delivered."""
-    hooks = [found for leaf in leaves if (found := leaf._backward_hooks)]
-    if not hooks:
-        yield
-        return
-    kept = [dict(found) for found in hooks]
-    try:
-        for found in hooks:
-            found.clear()
-        yield
-    finally:
-        for found, before in zip(hooks, kept, strict=True):
-            found.update(before)

@@ -9,7 +9,7 @@ from torch import Tensor
 from craik.agreement.rules.base import check_threshold
 from craik.agreement.temporal.form import check_reachable, slack
 from craik.agreement.temporal.loading import check_keys, check_parameters
-from craik.arguments import check_decay, check_flag
+from craik.arguments import all_finite, check_decay, check_flag
 
 
 class TemporalMask:
@@ -26,6 +26,8 @@ class TemporalMask:
         threshold: the papers' tau in [0, 1]; 0 masks nothing.
         bias_correction: divide a by 1 - beta^t, as it starts from 0; the first step then masks nothing. False, as printed,
             lets a component through when 1 - beta^t has reached the threshold, at the earliest.
+        refuse_nonfinite: raise where a gradient is NaN or infinite. Turn it off with a `torch.amp.GradScaler`, which skips such
+            a step itself: no gradient is masked then, and no sign counted.
 
     Raises:
         TypeError: no parameters, or settings of another type.
@@ -45,14 +47,19 @@ class TemporalMask:
     """
 
     def __init__(
-        self, params: Iterable[Tensor], beta: float = 0.9, threshold: float = 0.4, *, bias_correction: bool = False
+        self,
+        params: Iterable[Tensor],
+        beta: float = 0.9,
+        threshold: float = 0.4,
+        *,
+        bias_correction: bool = False,
+        refuse_nonfinite: bool = True,
     ) -> None:
-        check_threshold(threshold)
-        check_decay("beta", beta, way_out="0.9 remembers about ten steps.")
-        check_flag("bias_correction", bias_correction)
-        check_reachable(threshold, beta, bias_correction)
+        _check_settings(beta, threshold, bias_correction)
+        check_flag("refuse_nonfinite", refuse_nonfinite)
         self.params: list[Tensor] = check_parameters(params, groups=False)
         self.beta, self.threshold, self.bias_correction = beta, threshold, bias_correction
+        self.refuse_nonfinite = refuse_nonfinite
         self._averages: list[Tensor | None] = [None] * len(self.params)
         self._steps = [0] * len(self.params)
 
@@ -64,16 +71,22 @@ class TemporalMask:
             The share of components that the mask let through, for each parameter that has a gradient.
 
         Raises:
-            TypeError, ValueError: beta or threshold was changed to what it cannot be.
+            TypeError, ValueError: beta, threshold or bias_correction was changed to what it cannot be.
             ValueError: a gradient is sparse or complex. No gradient is touched then.
-            FloatingPointError: a gradient is NaN or infinite. No gradient is touched then.
+            FloatingPointError: a gradient is NaN or infinite, with ``refuse_nonfinite``. No gradient is touched then.
         """
-        check_threshold(self.threshold)
-        check_decay("beta", self.beta)
-        check_reachable(self.threshold, self.beta, self.bias_correction)
+        _check_settings(self.beta, self.threshold, self.bias_correction)
         gradients = {index: p.grad for index, p in enumerate(self.params) if p.grad is not None}
         for gradient in gradients.values():
-            _check(gradient)
+            _check_kind(gradient)
+        infinite = next((gradient for gradient in gradients.values() if not all_finite(gradient)), None)
+        if infinite is not None and self.refuse_nonfinite:
+            raise FloatingPointError(
+                f"Every gradient should be finite. Found NaN or infinity in a gradient of shape {tuple(infinite.shape)}. Lower "
+                "the learning rate, or skip the step; no gradient was changed. With a GradScaler: refuse_nonfinite=False."
+            )
+        if infinite is not None:
+            return [1.0] * len(gradients)
         shares = [self._mask_one(index, gradient) for index, gradient in gradients.items()]
         return torch.stack(shares).tolist() if shares else []
 
@@ -103,8 +116,7 @@ class TemporalMask:
             ValueError: the state is of other parameters, or its settings are out of their range. Nothing is loaded then.
         """
         check_keys(state, ("sign_avg", "steps", "beta", "threshold", "bias_correction"))
-        check_threshold(state["threshold"])
-        check_decay("beta", state["beta"])
+        _check_settings(state["beta"], state["threshold"], state["bias_correction"])
         averages: list[Tensor | None] = state["sign_avg"]
         found = [None if average is None else tuple(average.shape) for average in averages]
         fits = len(found) == len(self.params) and all(
@@ -120,15 +132,17 @@ class TemporalMask:
         self._steps = list(state["steps"])
 
 
-def _check(gradient: Tensor) -> None:
+def _check_settings(beta: float, threshold: float, bias_correction: bool) -> None:
+    check_threshold(threshold)
+    check_decay("beta", beta, way_out="0.9 remembers about ten steps.")
+    check_flag("bias_correction", bias_correction)
+    check_reachable(threshold, beta, bias_correction)
+
+
+def _check_kind(gradient: Tensor) -> None:
     if gradient.layout != torch.strided or gradient.is_complex():
         raise ValueError(
             "Gradients should be dense and real: the mask needs every component's sign. Found a "
             f"{'complex' if gradient.is_complex() else 'sparse'} gradient of shape {tuple(gradient.shape)}. Leave that "
             "parameter out."
-        )
-    if not bool(torch.isfinite(gradient).all()):
-        raise FloatingPointError(
-            f"Every gradient should be finite. Found NaN or infinity in a gradient of shape {tuple(gradient.shape)}. Lower the "
-            "learning rate, or skip the step; no gradient was changed."
         )

@@ -93,12 +93,14 @@ class _Tested:
         memory.begin()
         sums: list[Tensor] = []
         for e, n in enumerate(drawn):
+            if n == 1:  # whose gradient has no spread: no evidence
+                continue
             variance = (squares[e] - gradients[e].square()).clamp_(min=0) / (n - 1)
             memory.update([e], gradients[e : e + 1], variance[None], n)
             inside = _along(self._own[:, e], gradients[e])
             parts = [part * inside for part in self._evidence(*memory.recall(e, n - 1, n))]
             sums = parts if not sums else [total.add_(part) for total, part in zip(sums, parts, strict=True)]
-        return self._survives(*sums)
+        return self._survives(*sums) if sums else torch.ones_like(gradients[0], dtype=torch.bool)
 
 
 def _along(values: Tensor, like: Tensor) -> Tensor:

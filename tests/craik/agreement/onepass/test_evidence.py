@@ -430,6 +430,60 @@ def test_memory_averages_gradients_and_variances_by_environment():
         torch.testing.assert_close(found.gradient, sum(g for g, _, _ in steps[-1]))
 
 
+class Unbounded(torch.autograd.Function):
+    """1, with an infinite gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return torch.ones_like(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient / 0
+
+
+@pytest.mark.parametrize("parts", ["examples", "halves"])
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_step_that_fails_is_not_remembered(parts, refuses):
+    torch.manual_seed(0)
+    steps, ids = torch.randn(4, 12, 5), [0] * 6 + [1] * 6
+    broken = iter((False, True, False, False, False))
+    found, state = [], torch.Generator().get_state()
+    for fails in (False, True):
+        torch.manual_seed(1)
+        model = nn.Linear(5, 3)
+        rule = Qualitative(0.5, errors=StandardErrors(parts=parts, memory=0.75, seed=3))
+        agreement = Agreement(model, rule, refuse_nonfinite=refuses, rows="independent")
+        masks = []
+        for x in steps:
+            if fails and next(broken):
+                failed = model(x)[:, 0] * Unbounded.apply(model(x)[:, 1])
+                if refuses:
+                    with pytest.raises(FloatingPointError):
+                        agreement.backward(failed, ids)
+                else:
+                    agreement.backward(failed, ids)
+                # Halves are drawn step by step: those of the steps behind are to be the same.
+                agreement._onepass._gathering._generator.set_state(state)
+            model.zero_grad()
+            agreement.backward(model(x).pow(2).sum(1), ids)
+            state = agreement._onepass._gathering._generator.get_state()
+            masks.append(model.weight.grad.clone())
+        found.append(masks)
+    for one, other in zip(*found, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_what_is_given_up_is_not_remembered():
+    model = nn.Linear(2, 1)
+    agreement = Agreement(model, Qualitative(errors=StandardErrors(memory=0.5)))
+    agreement.accumulate(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    agreement.discard()
+    agreement.backward(model(torch.ones(4, 2))[:, 0], [5, 5, 7, 7])
+    with pytest.raises(ValueError, match="Found environment 0 new"):
+        agreement.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 5, 5])
+
+
 def test_masks_of_every_third_step():
     torch.manual_seed(0)
     model = nn.Linear(30, 20)

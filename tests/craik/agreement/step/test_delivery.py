@@ -1,5 +1,7 @@
 """`.grad` is filled as `loss.backward()` fills it: in place, and past the user's hooks, once."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
@@ -82,6 +84,33 @@ class TestHooks:
         Agreement(model, AndMask()).backward(model(2 * x).square().sum(1), PAIRED)
         assert len(seen) == 1
         assert torch.equal(x.grad, seen[0])
+
+
+def test_hooks_are_run_once_a_step_by_threads_that_share_a_model():
+    model, seen, calls = linear(), [], 25
+    model.weight.register_hook(lambda gradient: seen.append(len(gradient)))
+
+    def work():
+        agreement = Agreement(model, RULE)
+        for _ in range(calls):
+            agreement.backward(model(noise(B, 6)).square().sum(1), SPREAD)
+
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(work) for _ in range(3)]:
+            done.result()
+    assert len(seen) == 3 * calls
+    assert len(model.weight._backward_hooks) == 1
+
+
+@pytest.mark.skipif(not hasattr(torch.Tensor, "grad_dtype"), reason="of torch 2.10 and later")
+@pytest.mark.parametrize("wanted", [torch.float64, torch.float32, None])
+def test_a_gradient_has_the_type_that_its_parameter_asks_for(wanted):
+    model = linear().float()
+    model.bias.grad_dtype = wanted
+    for _ in range(2):
+        Agreement(model, RULE).backward(model(noise(B, 6).float()).square().sum(1), SPREAD)
+    assert model.bias.grad.dtype == (wanted or torch.float32)
+    assert model.weight.grad.dtype == torch.float32
 
 
 def test_hooks_on_tensors_within_run_as_in_any_backward_pass():

@@ -73,6 +73,27 @@ def test_bad_gradients_are_refused_before_any_is_touched():
         TemporalMask(embedding.parameters()).mask_()
 
 
+def test_a_step_that_a_scaler_skips_counts_for_nothing():
+    fine, broken = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    mask = TemporalMask([fine, broken], threshold=0.99, refuse_nonfinite=False)
+    fine.grad, broken.grad = torch.ones(2), torch.tensor([1.0, float("inf")])
+    assert mask.mask_() == [1.0, 1.0]
+    assert torch.equal(fine.grad, torch.ones(2))
+    assert broken.grad.tolist() == [1.0, float("inf")]
+    assert mask.state_dict()["steps"] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [("bias_correction", "yes", TypeError), ("threshold", 1.0, ValueError), ("beta", 1.0, ValueError)],
+)
+def test_a_state_whose_settings_are_out_of_range_is_not_loaded(name, value, error):
+    mask = TemporalMask([torch.nn.Parameter(torch.ones(1))])
+    with pytest.raises(error):
+        mask.load_state_dict({**mask.state_dict(), name: value})
+    assert (mask.beta, mask.threshold, mask.bias_correction) == (0.9, 0.4, False)
+
+
 def test_settings_out_of_range():
     parameter = torch.nn.Parameter(torch.ones(1))
     with pytest.raises(ValueError, match="`threshold` should lie in"):

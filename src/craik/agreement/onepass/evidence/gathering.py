@@ -38,7 +38,9 @@ class Gathering:
         self.errors, self.compiled = errors, compiled
         self._generator = torch.Generator().manual_seed(errors.seed)
         self._memories: dict[str, Memory] = {}
+        self._staged: dict[str, Memory] = {}
         self._ids: list[object] | None = None
+        self._staged_ids: list[object] | None = None
         self._room = Room()
 
     def clusters(self, groups: Environments) -> Clusters:
@@ -72,20 +74,32 @@ class Gathering:
         if not self.errors.memory:
             return EvidenceSums(like, needs, clusters, None, self.compiled, self._room)
         groups = clusters.environments
-        if name not in self._memories:
+        memory = self._memories.get(name)
+        if memory is None:
             ids = [groups.named(position) for position in range(groups.count)]
             sizes = sizes_of(ids, self.errors.rows, groups.sizes)
-            self._memories[name] = Memory(like, groups.count, self.errors.memory, sizes)
-        memory = self._memories[name]
-        memory.begin()
+            memory = Memory(like, groups.count, self.errors.memory, sizes)
+        self._staged[name] = memory = memory.next()
         return EvidenceSums(like, needs, clusters, memory, self.compiled, self._room)
+
+    def keep(self) -> None:
+        """Remember the step, unless what was computed in it is not finite: such a step is one that a GradScaler skips."""
+        if self._staged and all(memory.is_finite() for memory in self._staged.values()):
+            self._memories.update(self._staged)
+            self._ids = self._staged_ids
+        self.forget()
+
+    def forget(self) -> None:
+        """Leave what is remembered as it was before the step: it failed."""
+        self._staged, self._staged_ids = {}, self._ids
 
     def _check_same(self, groups: Environments) -> None:
         ids = [groups.named(position) for position in range(groups.count)]
-        if self._ids is None:
-            self._ids = ids
-        elif ids != self._ids:
-            change = next((name for name in [*ids, *self._ids] if (name in ids) != (name in self._ids)), ids[0])
+        if self._staged_ids is None:
+            self._staged_ids = ids
+        elif ids != self._staged_ids:
+            known = self._staged_ids
+            change = next((name for name in [*ids, *known] if (name in ids) != (name in known)), ids[0])
             raise ValueError(
                 "With memory every step should have the environments of the first. Found environment "
                 f"{change!r} {'new' if change in ids else 'missing'}. Draw from all of them at every step, or pass "

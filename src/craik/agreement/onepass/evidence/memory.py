@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.arguments import all_finite
+
 
 class Memory:
     """What is remembered of one parameter: for each environment its gradient and the variance of single examples'.
@@ -32,8 +34,18 @@ class Memory:
         self.variances = [torch.zeros_like(gradient) for gradient in self.gradients]
 
     def begin(self) -> None:
-        """Count a step; each environment is updated once in it."""
+        """Count a step in place; each environment is updated once in it."""
         self.steps += 1
+
+    def next(self) -> "Memory":
+        """Return a copy that counts one step more, in which each environment is updated once; this one stays as it is."""
+        copy = self.part(torch.clone)
+        copy.begin()
+        return copy
+
+    def is_finite(self) -> bool:
+        """Tell whether all that is remembered can be averaged with what comes: NaN and infinity would stay for good."""
+        return all(all_finite(remembered) for remembered in (*self.gradients, *self.variances))
 
     def part(self, view: Callable[[Tensor], Tensor]) -> "Memory":
         """Return the memory of a part of the parameter, which shares this one's."""

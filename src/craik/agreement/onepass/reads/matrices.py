@@ -7,6 +7,7 @@ them apart is the one that is summed over.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
@@ -52,8 +53,19 @@ class Product(NamedTuple):
         """Say why a product has no formula: examples lie along a dimension that the parameter has too."""
         if read.slot == self.bias:
             return why_no_shift(read)
+        if _is_sparse(read.node, self.right[1] if read.slot == self.left[0] else self.left[1]):
+            return _SPARSE
         summed = len(output_shape(read.node)) - (1 if read.slot == self.left[0] else 2)
         return None if read.rows.dim in (WHOLE, summed) else "is a factor whose examples lie along the parameter"
+
+
+_SPARSE = "is multiplied by a sparse matrix, for which there is no formula"
+
+
+def _is_sparse(node: Node, name: str) -> bool:
+    """Tell whether a saved factor is sparse; what hooks have packed, a checkpoint's above all, is not unpacked for that."""
+    packed = getattr(getattr(node, f"_raw_saved_{name}", None), "unpack_hook", None) is not None
+    return not packed and saved(node, name).layout != torch.strided
 
 
 def _spread(left: Tensor, right: Tensor, layout: Layout, dim: int) -> Spread | None:
@@ -78,6 +90,8 @@ def vector(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> l
 
 def why_no_vector(read: Read) -> str | None:
     """Say why a matrix times a vector has no formula."""
+    if read.slot == 1 and _is_sparse(read.node, "self"):
+        return _SPARSE
     good = WHOLE if read.slot == 0 else 0
     return None if read.rows.dim in (WHOLE, good) else "is a factor whose examples lie along the parameter"
 

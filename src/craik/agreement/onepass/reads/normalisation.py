@@ -39,6 +39,8 @@ def layer(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
 
     def form(some: slice) -> tuple[Tensor | None, ...]:
         one, x, mean, deviation = (t[some] for t in rows)
+        # The kernel reads both through their addresses: of steps that lie first, adjacent environments are views with strides.
+        mean, deviation = mean.contiguous(), deviation.contiguous()
         return torch.ops.aten.native_layer_norm_backward(one, x, shape, mean, deviation, weight, bias, mask)
 
     return _stacked(form, slots, layout)

@@ -253,8 +253,10 @@ def sign_products(
     if deltas.device.type != "cpu" or _BYTE_PRODUCT is None or len(deltas) > MOST_IN_BYTES:
         wide = torch.promote_types(deltas.dtype, torch.float32)
         return deltas.sign().to(wide).T @ inputs.sign().to(wide)
-    delta_signs, input_signs = _bytes(deltas.T), _bytes(inputs)
     rows, columns = deltas.shape[1], inputs.shape[1]
+    if not rows * columns:
+        return torch.zeros(rows, columns, dtype=torch.int8)
+    delta_signs, input_signs = _bytes(deltas.T), _bytes(inputs)
     result = torch.empty(rows, columns, dtype=torch.int8)
     tile = min(rows, chunk_length(columns, BYTE_TILE_ELEMENTS))
     tile = 2 ** (tile.bit_length() - 1)  # few shapes: the library keeps code for each

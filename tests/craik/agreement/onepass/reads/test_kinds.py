@@ -81,6 +81,15 @@ def test_normalisations(kind, ids, dtype):
     assert_exact(losses_of(model(x)), ids, parameters(model), [x], rows, at)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_a_layer_norm_of_steps_that_lie_first(ids, dtype):
+    model = built(lambda: nn.LayerNorm(4), dtype)
+    x = leaf(5, 6, 4, dtype=dtype)
+    node = "NativeLayerNormBackward0"
+    assert_exact(losses_of(model(x).transpose(0, 1)), ids, parameters(model), [x], {node: Rows(1)}, [node])
+
+
 def test_batch_norm_of_one_environment_uses_the_call_s_statistics():
     model = built(lambda: nn.BatchNorm2d(2))
     x = leaf(6, 2, 3, 4)

@@ -70,6 +70,45 @@ def build(seed, make):
     return model
 
 
+class Sparse(nn.Module):
+    """Layers that read sparse rows, and a graph's sparse neighbours."""
+
+    def __init__(self, turn):
+        super().__init__()
+        self.turn, self.first, self.free = turn, nn.Linear(6, 4), nn.Parameter(torch.randn(6, 3))
+        self.vector = nn.Parameter(torch.randn(6))
+
+    def forward(self, x):
+        rows = self.turn(x)
+        return torch.cat([self.first(rows).tanh(), rows @ self.free, torch.mv(rows, self.vector)[:, None]], 1)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning", "ignore:.*take one backward pass:UserWarning")
+@pytest.mark.parametrize("turn", ["to_sparse", "to_sparse_csr"])
+def test_factors_that_are_sparse_take_the_definition(turn):
+    ids = [0, 1, 1, 2, 0]
+    model = build(0, lambda: Sparse(lambda x: getattr(x.relu(), turn)()))
+    assert_exact(model, draw_input(0, ids, 6), ids, slow={"first.weight", "free", "vector"})
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element")
+def test_parameters_without_rows_or_columns():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.into, self.out = nn.Linear(4, 0), nn.Linear(0, 3)
+
+        def forward(self, x):
+            return self.out(self.into(x))
+
+    model = build(0, Model)
+    for ids in (range(5), [0, 0, 1, 1, 2]):
+        model.zero_grad()
+        record = Agreement(model, AndMask(0.5)).backward(model(draw_input(0, range(5), 4)).square().sum(1), torch.tensor(ids))
+        assert set(record.paths.values()) == {"layer"}
+        assert {name: p.grad.shape for name, p in model.named_parameters()} == {n: p.shape for n, p in model.named_parameters()}
+
+
 @pytest.mark.parametrize("environments", [1, 2, 126, 127, 300])
 @pytest.mark.parametrize("lacking", [False, True])
 def test_sign_products_equal_the_sum_of_signs(environments, lacking, monkeypatch):
@@ -267,10 +306,22 @@ def test_recurrent_layers(kind):
     assert_exact(build(0, Model), draw_input(0, ids, 6, 3), ids)
 
 
-def test_attention_projections():
-    ids = [0, 1, 1, 2, 0]
-    layer = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=True)
-    model = build(0, lambda: layer)
+class StepsFirst(nn.Module):
+    """A layer that wants (time, batch, features), as torch's default is."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x.transpose(0, 1)).transpose(0, 1)
+
+
+@pytest.mark.parametrize("ids", [[0, 1, 1, 2, 0], [0, 0, 1, 1, 2], [0, 0, 1, 1]])
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_an_encoder_layer(batch_first, ids):
+    layer = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=batch_first)
+    model = build(0, lambda: layer if batch_first else StepsFirst(layer))
     assert_exact(model, draw_input(0, ids, 6, 8), ids)
 
 
