@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # what an editor completes; at run time the listing of the folder says what there is
     from craik import agreement as agreement
     from craik import arguments as arguments
+    from craik import cli as cli
     from craik import distill as distill
     from craik import environments as environments
     from craik import estimators as estimators
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # what an editor completes; at run time the listing of the fo
     from craik import methods as methods
     from craik import nn as nn
     from craik import params as params
+    from craik import scaling as scaling
     from craik import schedules as schedules
     from craik import skips as skips
     from craik import solvers as solvers

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,3 +29,8 @@ def test_nothing_heavy_is_loaded_before_a_room_is_named():
 def test_a_missing_name_says_where_to_look(name: str, place: str):
     with pytest.raises(AttributeError, match=place):
         getattr(craik, name)
+
+
+def test_what_an_editor_completes_is_what_there_is():
+    named = set(re.findall(r"from craik import (\w+) as \1", Path(craik.__file__).read_text()))
+    assert named | {"__version__"} == set(dir(craik))

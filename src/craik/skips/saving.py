@@ -30,7 +30,7 @@ class Loaded(NamedTuple):
 def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[str, object] | None = None) -> None:
     """Write a trained dynamics to a folder: its model's weights, those of `compare` where it is a module, and a card.
 
-    The card holds the loss, which functions there were, the shape of every weight, craik's version and the settings. A context,
+    The card holds the loss, which functions there were, craik's version and the settings. A context,
     targets and cumulants belong to a batch and are not saved; nor is a state: `dataclasses.replace` gives them to what is
     loaded.
 
@@ -55,7 +55,6 @@ def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[s
         "weights_sha256": sha256(stored),
         "loss": _described(dynamics.loss),
         "functions": [name for name in ("compare", "feedback") if getattr(dynamics, name) is not None],
-        "shapes": {name: list(each.shape) for name, each in weights.items()},
         "settings": dict(settings or {}),
     }
     try:
@@ -85,11 +84,12 @@ def load(
 
     Raises:
         FileNotFoundError: no weights or no card in the folder.
-        ValueError: weights that are not the card's, a model of other shapes, or something needed that is not given.
+        ValueError: a card that `save` has not written, weights that are not the card's, a model of other shapes, or something
+            needed that is not given.
         ImportError: safetensors is not installed.
     """
     source = Path(folder)
-    card: dict[str, Any] = json.loads((source / _CARD).read_text())
+    card = _read_card(source)
     stored = (source / _WEIGHTS).read_bytes()
     if sha256(stored) != card["weights_sha256"]:
         raise ValueError(f"The weights should be those that the card was written with. Found others in {source}. Save again.")
@@ -106,6 +106,22 @@ def load(
             own = {name.removeprefix(prefix): each for name, each in weights.items() if name.startswith(prefix)}
             module.load_state_dict(own)
     return Loaded(Dynamics(model, loss or _rebuilt(card["loss"]), compare=compare, feedback=feedback), card)
+
+
+def _read_card(source: Path) -> dict[str, Any]:
+    missing = [name for name in (_CARD, _WEIGHTS) if not (source / name).is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"A saved dynamics should be in {source}. Found no {missing[0]}. Give the folder that `save` wrote."
+        )
+    try:
+        card = json.loads((source / _CARD).read_bytes())
+    except ValueError as error:  # no JSON, or no text
+        raise ValueError(f"{source / _CARD} should be a card that `save` wrote. Found no JSON: {error}. Save again.") from None
+    lacking = [key for key in ("weights_sha256", "loss", "functions") if not isinstance(card, dict) or key not in card]
+    if lacking:
+        raise ValueError(f"{source / _CARD} should be a card that `save` wrote. Found no {lacking[0]!r}. Save again.")
+    return card
 
 
 def _weights(model: nn.Module, compare: object) -> dict[str, Tensor]:

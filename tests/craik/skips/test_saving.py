@@ -35,7 +35,6 @@ def test_what_was_saved_comes_back(tmp_path, loss):
         "name": "Greedy", "horizon": 8, "exploration": 0.0, "scale": [1.0] * 8, "ties": "first", "nearest": 1
     }  # fmt: skip
     assert settings["exploration"]["name"] == "Linear"
-    assert json.loads((tmp_path / "a" / "card.json").read_text())["shapes"]["model.0.weight"] == [4, 3]
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["card.json", "model.safetensors"]
 
 
@@ -69,6 +68,24 @@ def test_weights_of_another_card_are_refused(tmp_path):
     (tmp_path / "b" / "model.safetensors").replace(tmp_path / "a" / "model.safetensors")
     with pytest.raises(ValueError, match="Found others in"):
         load(tmp_path / "a", net())
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "found"),
+    [
+        (None, FileNotFoundError, "Found no card.json"),
+        ("{}", ValueError, "Found no 'weights_sha256'"),
+        ("[1]", ValueError, "Found no 'weights_sha256'"),
+        ("{", ValueError, "Found no JSON"),
+    ],
+)
+def test_what_is_no_card_is_refused(tmp_path, text, error, found):
+    save(tmp_path, Dynamics(net(), SquaredError()))
+    (tmp_path / "card.json").unlink()
+    if text is not None:
+        (tmp_path / "card.json").write_text(text)
+    with pytest.raises(error, match=found):
+        load(tmp_path, net())
 
 
 def test_what_cannot_be_saved_is_refused_and_nothing_is_written(tmp_path):

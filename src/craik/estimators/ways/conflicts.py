@@ -15,7 +15,7 @@ from torch import Tensor
 
 from craik.agreement.onepass.evidence.memory import Memory
 from craik.agreement.rules.critical import homogeneous_critical, qualitative_critical
-from craik.estimators.fitting import Configuration, Direction, Sites, Way, layer_products, site_gradients
+from craik.estimators.fitting import Configuration, Direction, Sites, layer_products, site_gradients
 from craik.params import Params
 
 MEMORY, EVERY = 0.75, 3
@@ -134,6 +134,3 @@ def homogeneous(sites: Sites, configurations: Sequence[Configuration], own: Bool
         return (weighted_square - explained).clamp_(min=0) <= bound(precision)
 
     return _Tested(sites, own, precisions, survives)
-
-
-TESTS: dict[str, Way] = {"qualitative": qualitative, "homogeneous": homogeneous}

@@ -23,7 +23,6 @@ Array = NDArray[np.generic]
 
 WHERE = "https://www.cs.toronto.edu/~kriz/cifar.html"
 CLASSES = 10
-PER_FILE = 10_000
 
 
 class Archive(NamedTuple):
