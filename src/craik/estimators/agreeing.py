@@ -47,7 +47,20 @@ from craik.estimators.fitting import (
     threads,
 )
 from craik.estimators.networks import Architecture, architecture_of, dtype_of, said_by, seeded
-from craik.estimators.tables import HUGE, Numbers, Scaling, Table, check_finite, is_missing, one_dimensional, plain, pooled
+from craik.estimators.tables import (
+    HUGE,
+    LEAST,
+    SMALL,
+    Numbers,
+    Scaling,
+    Table,
+    check_finite,
+    is_missing,
+    one_dimensional,
+    plain,
+    pooled,
+    site_names,
+)
 
 Rows = tuple[Numbers, NDArray[Any]]
 """What scikit-learn's checks give back."""
@@ -60,6 +73,9 @@ In cross_validate, GridSearchCV and pipelines write
     sklearn.set_config(enable_metadata_routing=True)
     estimator.set_fit_request(groups=True)
 and give params={"groups": groups}; else the groups reach the splitter only."""
+
+ENOUGH = 3
+"""Groups from which on some can be held out, and more than one is left to agree."""
 
 
 class _Agreeing(BaseEstimator):
@@ -133,13 +149,12 @@ class _Agreeing(BaseEstimator):
             warnings.warn(NO_GROUPS, UserWarning, stacklevel=4)
             return np.zeros(len(used), dtype=np.int64), ("(all)",)
         labels = one_dimensional("groups", groups, rows)[used]
-        names = np.array(
-            ["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)], dtype=object
-        )
-        names, notes = pooled(names)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=4)
+        named = site_names(labels)
+        names, small = pooled(named)
         found, site = np.unique(names.astype(str), return_inverse=True)
+        one = [_of_one_pool(len(np.unique(named)))] if len(found) == 1 else []
+        for note in (*_of_missing(labels), *small, *one):
+            warnings.warn(note, UserWarning, stacklevel=4)
         return site.astype(np.int64), tuple(found.tolist())
 
     def _names(self, x: Numbers) -> tuple[str, ...]:
@@ -159,11 +174,12 @@ class _Agreeing(BaseEstimator):
         self, sites: Sites, generator: torch.Generator, architecture: Architecture | None
     ) -> tuple[Trained, NDArray[np.int64]]:
         """Return the stack and the members to average: the fold models of the best threshold."""
-        thresholds: list[Any] = [self.threshold] if isinstance(self.threshold, Real) else list(self.threshold)
-        count = len(sites.sizes)
+        thresholds, count = self._thresholds(), len(sites.sizes)
         if count == 1:
             thresholds = [0.0]
-        folds = min(3, count) if count > 2 and self.early_stopping else 0
+        folds = min(3, count) if count >= ENOUGH and self.early_stopping else 0
+        if self.early_stopping and 1 < count < ENOUGH:
+            warnings.warn(_of_two(self.sites_), UserWarning, stacklevel=4)
         own = torch.ones(max(1, folds), count, dtype=torch.bool, device=self.device)
         for fold, part in enumerate(torch.randperm(count, generator=generator).tensor_split(max(1, folds)) if folds else ()):
             own[fold, part.to(self.device)] = False
@@ -185,8 +201,16 @@ class _Agreeing(BaseEstimator):
         losses = trained.losses.view(len(own), -1).mean(0)
         best = int(losses.argmin())
         self.threshold_ = thresholds[best]
-        self._held = (~own).cpu().numpy() if folds else np.ones((1, count), dtype=bool)
+        self._held = (~own).cpu().numpy() if folds else np.zeros((1, count), dtype=bool)
         return trained, np.arange(len(own)) * len(configurations) + best
+
+    def _thresholds(self) -> list[Any]:
+        found: list[Any] = [self.threshold] if isinstance(self.threshold, Real) else list(self.threshold)
+        if not found:
+            raise ValueError(
+                "`threshold` should be a share from 0 to 1, or several to choose from. Found none. Give one, such as 0.8."
+            )
+        return found
 
     def _told(self, step: int, loss: float) -> None:
         print(f"step {step} of {self.steps}: loss at held-out sites {loss:.4f}")
@@ -221,9 +245,11 @@ class _Agreeing(BaseEstimator):
             self.intercept_ = offset - self.coef_ @ self._scaling.mean
 
     def _scores(self, z: Numbers, table: Table) -> dict[str, float]:
-        """Of each site by the fold models that had not seen it."""
+        """Of each site by the fold models that had not seen it; none of a site that all of them saw, or of the small ones."""
         scores: dict[str, float] = {}
         for e, name in enumerate(table.sites):
+            if name == SMALL or not self._held[:, e].any():
+                continue
             rows = table.site == e
             prediction = z[self._held[:, e]][:, rows].mean(0)
             if self._task == "classification":
@@ -247,6 +273,32 @@ class _Agreeing(BaseEstimator):
             z = x @ w["0.weight"][m].T + w["0.bias"][m]
             total += z if "2.weight" not in w else np.maximum(z, 0) @ w["2.weight"][m].T + w["2.bias"][m]
         return total / len(w["0.bias"])
+
+
+def _of_missing(labels: NDArray[Any]) -> list[str]:
+    count = int(is_missing(labels).sum())
+    if not count:
+        return []
+    return [
+        f"{count} of {len(labels)} rows name no group: they are taken as one more, '(missing)'. Fill the labels, or leave "
+        "these rows out."
+    ]
+
+
+def _of_one_pool(groups: int) -> str:
+    found = "one" if groups == 1 else f"{groups}, all below {LEAST} rows and pooled as one"
+    return (
+        f"Groups are compared, so there should be two or more of {LEAST} rows. Found {found}: this is one pool, and the mean "
+        "of all rows decides. Pass labels that tell rows apart."
+    )
+
+
+def _of_two(names: Sequence[str]) -> str:
+    return (
+        f"Early stopping holds groups out, so there should be {ENOUGH} or more. Found {', '.join(names)}: none is held out, "
+        "all steps are made, the largest threshold is taken, and score_by_group_ is empty. Pass more groups, or "
+        "early_stopping=False."
+    )
 
 
 def _as_in(architecture: Architecture, sites: Sites) -> Sites:
@@ -276,7 +328,8 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         learning_rate: of Adam.
         weight_decay: decoupled.
         steps: at most.
-        early_stopping: on held-out sites, three folds of them, whose models are averaged. From three sites on.
+        early_stopping: on held-out sites, three folds of them, whose models are averaged. From three sites on; with two `fit`
+            warns.
         batch_size: rows of each site in a step; None for all.
         audit_features: fill `disagreeing_features_` (`craik.estimators.disagreement`).
         random_state: of folds, initial weights and batches.
@@ -288,7 +341,9 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         classes_: labels.
         sites_: labels of the sites, small ones pooled.
         threshold_: the one chosen.
-        score_by_group_: accuracy at each site of the models that had not seen it.
+        score_by_group_: accuracy at each site of the models that had not been trained on it; empty where none was held out
+            (fewer than three sites, or no early stopping), and without the pool of small sites. The held-out sites chose the
+            step and the threshold, so that it flatters a little.
         agreement_: {"features": {name: share}, "parameters": {name: array}} of signs that agree; of a network of yours by
             parameter only.
         networks_: fold models, torch modules in evaluation mode, of a network of yours; else none.

@@ -37,7 +37,7 @@ def test_groups_decide_what_is_learned():
     x[:, 10] += (table.y - 0.5) * np.where(table.site == 0, 4.0, -1.0)
     with pytest.warns(UserWarning, match="no groups"):
         pooled = AgreementClassifier().fit(x, table.y)
-    agreed = AgreementClassifier().fit(x, table.y, groups=table.site)
+    agreed = AgreementClassifier(early_stopping=False).fit(x, table.y, groups=table.site)
     assert abs(pooled.coef_[1, 10]) > 0.1
     assert abs(agreed.coef_[1, 10]) < 0.05 * abs(pooled.coef_[1, 10])
     assert abs(agreed.coef_[1, 0]) > 0.3 * abs(pooled.coef_[1, 0])
@@ -49,7 +49,7 @@ def test_numbers_too():
     x[table.site == 0, 2] *= 0.2
     with pytest.warns(UserWarning, match="no groups"):
         pooled = AgreementRegressor().fit(x, table.y)
-    agreed = AgreementRegressor().fit(x, table.y, groups=table.site)
+    agreed = AgreementRegressor(early_stopping=False).fit(x, table.y, groups=table.site)
     assert abs(pooled.coef_[0, 2]) > 0.05
     assert abs(agreed.coef_[0, 2]) < 0.05 * abs(pooled.coef_[0, 2])
     np.testing.assert_allclose(agreed.predict(x), x @ agreed.coef_[0] + agreed.intercept_[0], atol=1e-9)
@@ -83,13 +83,50 @@ def test_what_a_fit_leaves():
     assert np.allclose(pickle.loads(pickle.dumps(model)).predict_proba(TABLE.x), model.predict_proba(TABLE.x))
 
 
+def warned(caught):
+    return [str(one.message) for one in caught]
+
+
 def test_groups_may_be_strings_with_holes_and_small_ones_are_pooled():
     names = np.array([f"site {site}" for site in TABLE.site], dtype=object)
     names[:40] = None
-    assert AgreementClassifier(steps=5).fit(TABLE.x, TABLE.y, groups=names).sites_[0] == "(missing)"
+    with pytest.warns(UserWarning, match="name no group") as caught:
+        assert AgreementClassifier(steps=5).fit(TABLE.x, TABLE.y, groups=names).sites_[0] == "(missing)"
+    (said,) = warned(caught)
+    assert said.startswith("40 of 160 rows name no group: they are taken as one more, '(missing)'.")
+    names[:40] = "site 0"
     names[40:70] = [f"few {i % 3}" for i in range(30)]
     with pytest.warns(UserWarning, match="fewer than 20 rows"):
-        assert "(small sites)" in AgreementClassifier(steps=5).fit(TABLE.x, TABLE.y, groups=names).sites_
+        model = AgreementClassifier(steps=5).fit(TABLE.x, TABLE.y, groups=names)
+    assert model.sites_[0] == "(small sites)"
+    assert set(model.score_by_group_) == set(model.sites_[1:])
+
+
+@pytest.mark.parametrize("kind", [AgreementClassifier, AgreementRegressor])
+def test_where_nothing_was_held_out_there_is_no_score(kind):
+    """Noise: what a model says of rows that it was trained on is no score of a site that it had not seen."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 40)), rng.integers(2, size=120)
+    settings = {"steps": 10, "audit_features": False, "random_state": 0}
+    with pytest.warns(UserWarning, match="Early stopping") as caught:
+        two = kind(**settings).fit(x, y, groups=np.arange(120) % 2)
+    (said,) = warned(caught)
+    assert said.startswith("Early stopping holds groups out, so there should be 3 or more. Found 0, 1: none is held out")
+    asked = [kind(early_stopping=False, **settings).fit(x, y, groups=np.arange(120) % count) for count in (2, 3)]
+    assert [model.score_by_group_ for model in (two, *asked)] == [{}] * 3
+    assert set(kind(**settings).fit(x, y, groups=np.arange(120) % 3).score_by_group_) == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "found"), [(["A"] * 160, "Found one: "), ([*range(16)] * 10, "Found 16, all below 20 rows")]
+)
+def test_one_group_is_a_pool_and_said_to_be(groups, found):
+    with pytest.warns(UserWarning, match="two or more") as caught:
+        model = AgreementClassifier(steps=5).fit(TABLE.x, TABLE.y, groups=groups)
+    said = warned(caught)[-1]
+    assert said.startswith("Groups are compared, so there should be two or more of 20 rows.")
+    assert found in said
+    assert model.score_by_group_ == {}
 
 
 def test_weights_are_repetitions_site_by_site():
@@ -148,6 +185,7 @@ def test_without_routing_fit_says_that_it_had_no_groups():
     [
         ({"steps": 0}, "steps"),
         ({"threshold": 1.5}, "threshold"),
+        ({"threshold": []}, "`threshold` should be a share from 0 to 1, or several to choose from. Found none"),
         ({"learning_rate": -1.0}, "learning_rate"),
         ({"weight_decay": -1.0}, "weight_decay"),
         ({"batch_size": 0}, "rows_per_site"),
