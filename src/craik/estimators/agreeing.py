@@ -152,8 +152,8 @@ class _Agreeing(BaseEstimator):
         named = site_names(labels)
         names, small = pooled(named)
         found, site = np.unique(names.astype(str), return_inverse=True)
-        one = [_of_one_pool(len(np.unique(named)))] if len(found) == 1 else []
-        for note in (*_of_missing(labels), *small, *one):
+        pools = [_of_one_pool(len(np.unique(named.astype(str))))] if len(found) == 1 else small
+        for note in (*_of_missing(labels), *pools):
             warnings.warn(note, UserWarning, stacklevel=4)
         return site.astype(np.int64), tuple(found.tolist())
 

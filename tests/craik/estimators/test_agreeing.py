@@ -123,7 +123,7 @@ def test_where_nothing_was_held_out_there_is_no_score(kind):
 def test_one_group_is_a_pool_and_said_to_be(groups, found):
     with pytest.warns(UserWarning, match="two or more") as caught:
         model = AgreementClassifier(steps=5).fit(TABLE.x, TABLE.y, groups=groups)
-    said = warned(caught)[-1]
+    (said,) = warned(caught)
     assert said.startswith("Groups are compared, so there should be two or more of 20 rows.")
     assert found in said
     assert model.score_by_group_ == {}
