@@ -63,6 +63,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         else:
             rows = _states(model, options.file, options.steps)
         listed = _given(rows, options)
+        if isinstance(model, Model):
+            _explain(model)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
     if options.json:
@@ -141,12 +143,29 @@ def _rows(model: Model, path: Path) -> Iterator[list[object]]:
     if first is None:
         raise ValueError(f"A table should have rows. Found none in {path.name}.")
     target, classes = str(model.facts.get("target", "prediction")), model.classes
-    word = "probability" if model.scores == "probabilities" else "score"
-    yield [target, *(f"{word} of {label}" for label in classes or ())]
+    yield [target, *(f"{model.word} of {label}" for label in classes or ())]
     for outputs in chain([first], pieces):
-        for row in outputs:
-            numbers = [round(float(value), 6) for value in row]
+        for row, said in zip(outputs, model.said(outputs), strict=True):
+            numbers = [round(float(value), 6) for value in said]
             yield [float(row[0])] if classes is None else [classes[int(row.argmax())], *numbers]
+
+
+def _explain(model: Model) -> None:
+    """Say beside the predictions how classes weighed: what is predicted need not be what is likeliest."""
+    if model.word == "balanced score":
+        print(
+            "Scores are of classes that weigh the same, and too high for a rare one: this model does not hold the classes' "
+            "shares. Fit again for probabilities.",
+            file=sys.stderr,
+        )
+    elif model.shares is not None:
+        place = min(range(len(model.shares)), key=model.shares.__getitem__)
+        label, share = (model.classes or ())[place], 100 * model.shares[place]
+        print(
+            "Predictions are made with classes that weigh the same, probabilities with their shares in training: a row "
+            f"predicted to be {label} ({share:.1f} % there) may have a probability of it below a half.",
+            file=sys.stderr,
+        )
 
 
 def _states(model: Stepping, path: Path, steps: int | None) -> Iterator[list[object]]:

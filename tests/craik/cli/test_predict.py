@@ -35,6 +35,32 @@ def table(path, cells):
     path.write_text("\n".join(["a,b", *(f"{cell},x" for cell in cells), ""]))
 
 
+@pytest.mark.parametrize(
+    ("known", "word", "numbers", "told"),
+    [
+        (
+            {"shares": (0.9, 0.1)},
+            "probability",
+            [0.1, 0.060926],
+            "be 1 (10.0 % there) may have a probability of it below a half",
+        ),
+        ({}, "balanced score", [0.5, 0.368652], "does not hold the classes' shares. Fit again for probabilities."),
+    ],
+)
+def test_probabilities_have_the_classes_shares(craik, tmp_path, known, word, numbers, told):
+    """Logits of 0 and 0.538 less: predicted is what is likelier at equal weight, written is what is so at these shares."""
+    arrays = {**ARRAYS, "0.weight": np.array([[[0.538], [0.0]]]), "0.bias": np.zeros((1, 2))}
+    kept = Model(Encoding((Column("a"),)), (0, 1), arrays, "probabilities", {"target": "y", "method": "screening"}, **known)
+    save(kept, tmp_path / "model")
+    table(tmp_path / "t.csv", [-1, 0, 1])
+    status, out, err = craik("t.csv")
+    lines = [line.split(",") for line in out.splitlines()]
+    assert (status, lines[0]) == (0, ["y", f"{word} of 0", f"{word} of 1"])
+    assert [line[0] for line in lines[1:]] == ["1", "0", "0"]
+    assert [float(line[2]) for line in lines[2:]] == pytest.approx(numbers, abs=1e-5)
+    assert told in err
+
+
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 

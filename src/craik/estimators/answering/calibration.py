@@ -1,9 +1,10 @@
 """Are probabilities what they say they are, site by site? Of rows that the model had not seen.
 
 Where sites must agree all candidates are trained with classes that weigh the same, as balanced accuracy does. Before
-probabilities are compared with what happened, the classes' shares among the judged rows are put back (Saerens et al. 2002,
-equation 4, with known shares), so that what is left is a site's own: its base rate, and how sure one may be of the model there.
-Where privileged columns teach, classes weigh what they are, and nothing is put back.
+probabilities are compared with what happened, the classes' shares among the judged rows are put back, as `craik predict` does
+with those among the rows trained on (`craik.estimators.saving.models.put_back`), so that what is left is a site's own: its
+base rate, and how sure one may be of the model there. Where privileged columns teach, classes weigh what they are, and nothing
+is put back.
 """
 
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from craik.estimators.saving.models import put_back
 from craik.estimators.tables import Numbers, Table
 
 PARTS, FEW = 8, 20
@@ -62,13 +64,12 @@ def pairs_of(table: Table, prediction: Numbers, balanced: bool = True) -> Pairs:
         return Pairs(prediction[:, 0], table.y[:, 0], "the target")
     judged = np.isfinite(prediction[:, 0])
     shares = table.y[judged].mean(0) if balanced and judged.any() else np.ones(table.y.shape[1])
-    put_back = np.clip(prediction, 0, 1) * shares
-    put_back = put_back / np.maximum(put_back.sum(1, keepdims=True), 1e-300)
+    said = put_back(prediction, shares)
     if len(table.classes) == 2:
-        return Pairs(put_back[:, 1], table.y[:, 1], str(table.classes[1]))
-    chosen = np.nan_to_num(put_back).argmax(1)
+        return Pairs(said[:, 1], table.y[:, 1], str(table.classes[1]))
+    chosen = np.nan_to_num(said).argmax(1)
     rows = np.arange(len(chosen))
-    return Pairs(put_back[rows, chosen], table.y[rows, chosen], CHOSEN)
+    return Pairs(said[rows, chosen], table.y[rows, chosen], CHOSEN)
 
 
 def _site(name: str, pairs: Pairs, rows: NDArray[np.bool_], classes: bool) -> dict[str, Any]:

@@ -79,7 +79,9 @@ def _described(model: Model | Stepping) -> dict[str, Any]:
     return {
         "classes": None if model.classes is None else list(model.classes),
         "scores": model.scores,
+        "shares": None if model.shares is None else list(model.shares),
         "columns": [asdict(column) for column in model.encoding.columns],
+        "unused": list(model.unused),
     }
 
 
@@ -98,7 +100,7 @@ def load(folder: Path) -> Model | Stepping:
     if sealed(card)["card"] != card.get("card"):
         raise ValueError(f"A card should be as it was written. Found {folder.name}'s changed. Fit again.")
     arrays = safetensors("numpy").load(_as_named(folder / "weights.safetensors", card["weights"]))
-    own = {"format", "classes", "scores", "columns", "weights", "versions", "states", "estimator", "card"}
+    own = {"format", "classes", "scores", "shares", "columns", "unused", "weights", "versions", "states", "estimator", "card"}
     facts = {name: value for name, value in card.items() if name not in own}
     if "states" in card:
         return Stepping(tuple(card["states"]), arrays, facts)
@@ -110,7 +112,9 @@ def load(folder: Path) -> Model | Stepping:
     estimator = None
     if "estimator" in card:
         estimator = _estimator(_as_named(folder / "estimator.skops", card["estimator"]), len(arrays["mean"]), folder.name)
-    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator)
+    shares = card.get("shares")  # not on older cards, as `unused`
+    shares, unused = None if shares is None else tuple(shares), tuple(card.get("unused", ()))
+    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator, shares, unused)
 
 
 def _card(path: Path) -> Mapping[str, Any]:

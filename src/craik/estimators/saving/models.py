@@ -8,6 +8,7 @@ Of trajectories it is one network, which is stepped.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ class Model:
         scores: "probabilities" where outputs are logits to be averaged as probabilities, else "numbers".
         facts: what the card says beside: verdict, method, data digest.
         estimator: of scikit-learn, in the place of weights.
+        shares: of the classes in training, where they weighed the same there; None where nothing is to be put back, or where a
+            model was kept before shares were.
+        unused: columns of the table that have no say; they are not of the encoding, and no table needs them.
     """
 
     encoding: Encoding
@@ -41,9 +45,23 @@ class Model:
     scores: str
     facts: Mapping[str, Any]
     estimator: Any = None
+    shares: tuple[float, ...] | None = None
+    unused: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """What a class's number is: "probability", "score", or "balanced score" where weighed classes' shares are not known."""
+        if self.scores != "probabilities":
+            return "score"
+        weighed = self.shares is None and self.facts.get("method") in SAVED  # privileged columns' methods weigh no classes
+        return "balanced score" if weighed else "probability"
+
+    def said(self, outputs: Numbers) -> Numbers:
+        """Return outputs as they are shown: probabilities with the classes' shares put back, where these are known."""
+        return outputs if self.shares is None else put_back(outputs, np.array(self.shares))
 
     def outputs(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
-        """Return (n, K) probabilities or scores of classes, or (n, 1) numbers.
+        """Return (n, K) probabilities or scores of classes, as these weighed in training, or (n, 1) numbers.
 
         Raises:
             ValueError: columns that are missing or of another kind.
@@ -65,6 +83,15 @@ class Model:
         """Return (n,) labels or numbers."""
         found = self.outputs(table)
         return found[:, 0] if self.classes is None else np.array(self.classes)[found.argmax(1)]
+
+
+def put_back(prediction: Numbers, shares: Numbers) -> Numbers:
+    """Return (n, K) probabilities of what learnt from classes of one weight, as they are where classes have these shares.
+
+    Saerens et al. 2002, equation 4, with known shares; numbers are cut off at 0 and 1.
+    """
+    found = np.clip(prediction, 0, 1) * shares
+    return found / np.maximum(found.sum(1, keepdims=True), 1e-300)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +150,29 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
         arrays = {name: values.double().numpy() for name, values in params.items()}
         if dropped is not None:
             arrays["0.weight"] = np.where(dropped, 0.0, arrays["0.weight"])
-    scores = "numbers" if fold.table.classes is None else "probabilities"
-    return Model(encoding, fold.table.classes, {**mean_spread, **arrays}, scores, facts, estimator)
+    scores, shares = ("numbers", None) if fold.table.classes is None else ("probabilities", _shares(fold))
+    encoding, arrays, unused = _pruned(encoding, {**mean_spread, **arrays})
+    return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares, unused)
+
+
+def _shares(fold: Fold) -> tuple[float, ...]:
+    return tuple(fold.table.y[fold.trained_on].mean(0).tolist())
+
+
+def _pruned(encoding: Encoding, arrays: Mapping[str, Numbers]) -> tuple[Encoding, Mapping[str, Numbers], tuple[str, ...]]:
+    """Leave out columns whose weights are all 0, such as screened ones; trees keep all, and so does what has no other."""
+    if "0.weight" not in arrays:
+        return encoding, arrays, ()
+    widths = [len(column.names) for column in encoding.columns]
+    weighed = (arrays["0.weight"] != 0).any((0, 1))
+    used = [bool(weighed[start:stop].any()) for start, stop in pairwise(np.cumsum([0, *widths]))]
+    if all(used) or not any(used):
+        return encoding, arrays, ()
+    rows = np.repeat(used, widths)
+    kept = tuple(column for column, one in zip(encoding.columns, used, strict=True) if one)
+    unused = tuple(column.name for column, one in zip(encoding.columns, used, strict=True) if not one)
+    narrow = {name: np.ascontiguousarray(arrays[name][..., rows]) for name in ("mean", "spread", "0.weight")}
+    return Encoding(kept), {**arrays, **narrow}, unused
 
 
 def fold_scaling(fold: Fold) -> dict[str, Numbers]:

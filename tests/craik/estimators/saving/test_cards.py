@@ -3,13 +3,14 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from craik.estimators.candidates import NETWORKS, Fold, linear_model
-from craik.estimators.fitting import Training
+from craik.estimators.fitting import Training, outputs
 from craik.estimators.forecasts.forecaster import SkipForecaster
-from craik.estimators.saving import SAVED, Stepping, load, model_of, save
+from craik.estimators.saving import SAVED, Stepping, load, model_of, models, save
 from craik.estimators.saving.cards import sealed
-from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
+from craik.estimators.tables import Encoding, Scaling, columns_of, encoding_of, prepare
 from craik.nn.saving import sha256
 from site_tables import regression, shortcut
 
@@ -33,6 +34,7 @@ def test_what_is_saved_predicts_the_same(tmp_path, method, made):
     again = load(save(model, tmp_path / "model"))
     np.testing.assert_array_equal(model.outputs(columns), again.outputs(columns))
     assert again.facts == {"target": "y"}
+    assert (again.shares, again.unused) == (model.shares, model.unused)
     assert again.predicted(columns).shape == (120,)
 
 
@@ -51,11 +53,55 @@ def test_numbers_come_in_their_own_unit():
 def test_networks_are_the_fold_models_averaged():
     fold, columns, model = kept("pooled network", shortcut(sites=4, rows=30))
     params, x = fold.trained(NETWORKS["pooled network"])
-    from scipy.special import softmax
-
-    from craik.estimators.fitting import outputs
-
     np.testing.assert_allclose(model.outputs(columns), softmax(outputs(params, x).numpy(), -1).mean(0), atol=1e-5)
+
+
+def test_shares_of_classes_are_put_back(tmp_path):
+    """Of a rare class, and columns that tell nothing of it: what is said on average is its share, and predictions stay."""
+    rng = np.random.default_rng(0)
+    columns, y = {"a": rng.normal(size=900), "b": rng.normal(size=900)}, (rng.random(900) < 0.1).astype(int)
+    table = prepare(columns, y, np.arange(900) % 3)
+    model = load(
+        save(model_of("pooled linear", Fold(table, -1, QUICK), encoding_of(columns), {"method": "pooled linear"}), tmp_path)
+    )
+    assert model.shares == pytest.approx((1 - y.mean(), y.mean()))
+    outputs = model.outputs(columns)
+    assert outputs[:, 1].mean() == pytest.approx(0.5, abs=0.05)
+    assert model.said(outputs)[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
+    assert model.said(outputs).sum(1) == pytest.approx(np.ones(900))
+    assert np.array_equal(model.predicted(columns), outputs.argmax(1))
+    assert model.word == "probability"
+
+
+def test_a_card_from_before_shares_were_kept_is_read(tmp_path):
+    _, columns, model = kept("pooled linear", shortcut(sites=3, rows=30))
+    save(model, tmp_path)
+    card = json.loads((tmp_path / "card.json").read_text())
+    older = {name: value for name, value in card.items() if name not in ("shares", "unused")}
+    for method, word in (("pooled linear", "balanced score"), ("vote", "probability")):
+        (tmp_path / "card.json").write_text(json.dumps(sealed({**older, "method": method})))
+        again = load(tmp_path)
+        assert (again.shares, again.unused, again.word) == (None, (), word)
+        np.testing.assert_array_equal(again.said(again.outputs(columns)), model.outputs(columns))
+
+
+def test_columns_without_a_say_are_not_needed(tmp_path):
+    table = shortcut(sites=6, rows=40, strength=5.0, turned=3)
+    columns = columns_of(table.x)
+    fold = Fold(prepare(columns, table.y, table.site), -1, QUICK)
+    assert fold.dropped.tolist() == [False] * 10 + [True]
+    model = load(save(model_of("screening", fold, encoding_of(columns), {}), tmp_path))
+    assert model.unused == ("x10",)
+    assert json.loads((tmp_path / "card.json").read_text())["unused"] == ["x10"]
+    said = model.outputs({name: values for name, values in columns.items() if name != "x10"})
+    np.testing.assert_array_equal(said, model.outputs({**columns, "x10": np.array(["?"] * 240)}))
+    whole, x = fold.trained(NETWORKS["pooled network"], fold.dropped)
+    np.testing.assert_allclose(said, softmax(outputs(whole, x).numpy(), -1).mean(0), atol=1e-5)
+
+
+def test_where_no_column_has_a_say_all_are_kept():
+    encoding, arrays = Encoding(encoding_of({"a": np.ones(3)}).columns), {"0.weight": np.zeros((1, 1, 1))}
+    assert models._pruned(encoding, arrays) == (encoding, arrays, ())
 
 
 @pytest.mark.extra("recipes", "skops")
