@@ -59,7 +59,7 @@ class Verdict:
         if self.word == "helps":
             return (
                 f"Helps: on sites it had not seen, {self.method} was {self.gain:.1f} points better than {self.against}"
-                f"{interval}, at {over}.{self._loses()}"
+                f"{interval}, at {over}.{self._worse()}"
             )
         if self.word == "as good":
             return f"As good: {self.method} differs from {self.against} by {self.gain:+.1f} points{interval}."
@@ -70,12 +70,12 @@ class Verdict:
             return f"Cannot tell: {self.gain:+.1f} points, and no interval below {FEWEST} sites ({what}). {self._more()}"
         return f"Cannot tell: between {self.low:+.1f} and {self.high:+.1f} points ({what}). {self._more()}"
 
-    def _loses(self) -> str:
+    def _worse(self) -> str:
         lost = [difference for difference in self.differences if difference < 0]
-        would = " A site that shares the majority's shortcut would lose"
         if not lost:
-            return f"{would}; none of these did."
-        return f"{would} {-float(np.mean(lost)):.1f} points, the mean of the {len(lost)} that did."
+            return ""
+        mean = " in the mean" if len(lost) > 1 else ""
+        return f" It was worse at {len(lost)} of {self.sites} sites, by {-float(np.mean(lost)):.1f} points{mean}."
 
     def _more(self) -> str:
         if self.sites < 2:

@@ -198,7 +198,6 @@ def _in_folds(sentence: str, together: bool) -> str:
     """The verdict's sentence where the unit is a fold of rows; how many more would settle it says nothing then."""
     first, _, _ = sentence.partition(" About ")
     first, _, _ = first.partition(" More sites")
-    first, _, _ = first.partition(" A site that")
     unseen = "on environments it had not seen" if together else "on rows it had not seen"
     return first.replace("on sites it had not seen", unseen).replace("sites", "folds")
 

@@ -62,6 +62,7 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
     model = model_of(method, Fold(table, -1, training, question.seed), encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
+    shown["sentence"] = " ".join([found.verdict.sentence, *beside_pooled(found)])
     shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
     shown |= calibrated(table, found.predictions[method], method)
     if apart is not None:
@@ -110,6 +111,22 @@ def _beside(found: Comparison) -> list[str]:
         f"{', '.join(shown)}: for comparison only. The verdict is not drawn from them and none is kept, as every further "
         "question is one more chance to be fooled."
     ]
+
+
+def beside_pooled(found: Comparison) -> list[str]:
+    """A sentence on the best pooled candidate, where something helps and was held against another one."""
+    verdict, scores = found.verdict, found.scores
+    best = max((name for name in POOLED if name in scores), key=lambda name: float(np.mean(scores[name])))
+    if verdict.word != "helps" or best in (verdict.against, verdict.method):
+        return []
+    differences = np.subtract(scores[verdict.method], scores[best])
+    gain, interval = float(differences.mean()), t_interval(differences)
+    than = f"{abs(gain):.1f} points {'better' if gain >= 0 else 'worse'} than {best}, the best pooled candidate here"
+    if interval is None:
+        return [f"It was {than}."]
+    low, high = interval
+    unsettled = ": that includes 0, so that it is not established to be better than that" if low <= 0 <= high else ""
+    return [f"It was {than} (95 % interval {low:+.1f} to {high:+.1f}){unsettled}."]
 
 
 def to_keep(found: Comparison) -> str:
@@ -162,7 +179,7 @@ def _hardly_missing(name: str, table: Table) -> bool:
 
 
 def _use(found: Comparison, method: str) -> list[str]:
-    if found.verdict.word != "helps":
+    if found.verdict.word != "helps" or method in POOLED:
         return [f"Use the {method} model."]
     means = {name: float(np.mean(scores)) for name, scores in found.scores.items()}
     screened = ", ".join(feature.column for feature in found.audit.features if feature.screened)
@@ -172,7 +189,16 @@ def _use(found: Comparison, method: str) -> list[str]:
         if others:
             said.append(f"{' and '.join(others)} came within a point of it: prefer leaving columns out, it is simpler.")
         return said
-    if "screening" in means and screened and means["screening"] > means[method] - MORE:
+    if method == "screening":
+        return [
+            "Where a site was held out, screening left out columns that the others disagree about. The audit of all sites "
+            "leaves out none, so that the kept model is the pooled network: look at the columns before you drop any."
+        ]
+    if "screening" not in means:
+        return [
+            "Use agreement. Dropping the columns that disagree was not tried beside it: it would be simpler if it did as well."
+        ]
+    if screened and means["screening"] > means[method] - MORE:
         return [f"Dropping {screened} gives the same within a point: prefer that, it is simpler."]
     return ["Use agreement. Dropping the columns that disagree was tried beside it and gave less."]
 

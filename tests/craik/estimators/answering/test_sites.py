@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from craik.estimators.answering import Question, agreement_answer, sites
-from craik.estimators.answering.sites import advice, to_keep, without
+from craik.estimators.answering.sites import advice, beside_pooled, to_keep, without
 from craik.estimators.comparing import Comparison
 from craik.estimators.disagreement import Disagreement, Feature
 from craik.estimators.fitting import Training
@@ -150,4 +150,28 @@ def test_leaving_columns_out_is_preferred_where_it_does_as_well():
     assert said[0].startswith("Leave out x10")
     assert said[1].startswith("AND-mask came within a point of it: prefer leaving columns out")
     helped = compared({**POOL, "screening": 72.0, "AND-mask": 75.5}, "helps", "AND-mask", ["x10"])
-    assert advice(helped, to_keep(helped))[0].startswith("Use agreement.")
+    assert advice(helped, to_keep(helped))[0].endswith("was tried beside it and gave less.")
+
+
+def test_advice_is_of_what_helped_and_of_what_was_tried():
+    helped = compared({**POOL, "screening": 75.0, "AND-mask": 72.0}, "helps", "screening")
+    (said,) = advice(helped, to_keep(helped))
+    assert said.startswith("Where a site was held out, screening left out columns")
+    helped = compared({**POOL, "AND-mask": 75.0}, "helps", "AND-mask", ["x10"])
+    said = advice(helped, to_keep(helped))
+    assert said[0].startswith("Use agreement. Dropping the columns that disagree was not tried beside it")
+    helped = compared(POOL, "helps", "pooled network")
+    assert advice(helped, to_keep(helped)) == ["Use the pooled network model."]
+
+
+def test_what_helps_is_held_against_the_best_pooled_candidate_too():
+    found = compared({**POOL, "pooled boosting": 73.5, "AND-mask": 75.0}, "helps", "AND-mask")
+    wide = {**found.scores, "pooled boosting": tuple(73.5 + 8.0 * (-1) ** site for site in range(8))}
+    (said,) = beside_pooled(found)
+    assert said == "It was 1.5 points better than pooled boosting, the best pooled candidate here (95 % interval +1.5 to +1.5)."
+    (said,) = beside_pooled(dataclasses.replace(found, scores=wide))
+    assert said.endswith("(95 % interval -5.6 to +8.6): that includes 0, so that it is not established to be better than that.")
+    (said,) = beside_pooled(dataclasses.replace(found, scores={name: one[:5] for name, one in found.scores.items()}))
+    assert said == "It was 1.5 points better than pooled boosting, the best pooled candidate here."
+    assert beside_pooled(compared({**POOL, "AND-mask": 75.0}, "helps", "AND-mask")) == []
+    assert beside_pooled(compared({**POOL, "pooled boosting": 73.5}, "as good", "AND-mask")) == []
