@@ -2,7 +2,7 @@
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, cast
 
 import numpy as np
@@ -171,7 +171,9 @@ class SkipForecaster(BaseEstimator):
         return Trajectories.from_list(drawn)
 
     def _listed(self, X: Any) -> list[Numbers]:  # noqa: ANN401, N803
-        listed: Any = [one.double().cpu().numpy() * X.scale for one in X.to_list()] if isinstance(X, Trajectories) else X
+        listed: Any = (
+            [one.double().cpu().numpy() * X.scale for one in X.to_list()] if isinstance(X, Trajectories) else _as_list(X)
+        )
         # A matrix, or a list of frames, is one trajectory.
         one = np.ndim(listed[0]) == 1 if isinstance(listed, list | tuple) and len(listed) else np.ndim(listed) != 3
         found = [self._checked(listed)] if one else [self._checked(piece, reset=i == 0) for i, piece in enumerate(listed)]
@@ -197,3 +199,15 @@ class SkipForecaster(BaseEstimator):
             frames = frames + np.maximum(frames @ first.T + bias, 0) @ second.T + offset
             found.append(frames * self._scaling.spread + self._scaling.mean)
         return np.stack(found, 1)
+
+
+def _as_list(given: Any) -> Any:  # noqa: ANN401
+    """Return trajectories in an array of objects as a list, anything else as it is; refuse mappings, sets and generators."""
+    if isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1 and any(np.ndim(one) for one in given):
+        return list(given)
+    if isinstance(given, Mapping | Set | Iterator):
+        raise TypeError(
+            f"Trajectories should be a list of (T, D) arrays, an array (n, T, D) or `Trajectories`. Found "
+            f"{type(given).__name__}. Put the trajectories into a list."
+        )
+    return given

@@ -46,6 +46,10 @@ def test_trajectories_of_any_form_are_the_same():
 def test_lengths_may_differ():
     data = [swinging(1, length)[0] for length in (2, 5, 40)]
     assert SkipForecaster(steps=3).fit(data).predict(data[0][:1], 3).shape == (1, 3, 2)
+    objects = np.empty(3, dtype=object)
+    objects[:] = data
+    found = [SkipForecaster(steps=3, random_state=0).fit(form).predict(data[0]) for form in (data, objects)]
+    np.testing.assert_array_equal(*found)
 
 
 def test_refusals():
@@ -54,6 +58,9 @@ def test_refusals():
         SkipForecaster(horizon=0).fit(data)
     with pytest.raises(TypeError, match="steps"):
         SkipForecaster(steps=1.5).fit(data)
+    for form in (dict(enumerate(data)), (one for one in data), set()):
+        with pytest.raises(TypeError, match=r"list of \(T, D\) arrays.* Found (dict|generator|set)\. Put the trajectories"):
+            SkipForecaster(steps=2).fit(form)
     with pytest.raises(ValueError, match="minimum of 2"):
         SkipForecaster().fit([data[0, :1]])
     with pytest.raises(ValueError, match="features"):
