@@ -17,8 +17,9 @@ class StandardErrors:
             positions and more, convolutions whose output has as many, embeddings, biases, scales, other small parameters),
             else halves.
         memory: b in [0, 1): the test is made with exponential averages over steps of each environment's gradient and variance,
-            the new one with weight 1 - b. Holds two numbers a parameter and environment, and wants the same environments at
-            every step. 0 has no memory.
+            the new one with weight 1 - b. Holds two numbers a parameter and environment, as many again while a step decides,
+            and wants the same environments at every step. A step that fails, or is not finite, is not remembered. 0 has no
+            memory.
         every: the masks are decided at every so many steps and kept in between, where a step costs an ordinary backward pass.
             Environments that are collected, to be combined across ranks, decide theirs at every step.
         rows: N_e, how many examples each environment has in all, by id. With memory the error of the environment's own sample
