@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -205,7 +206,7 @@ def _as_list(given: Any) -> Any:  # noqa: ANN401
     """Return trajectories in an array of objects as a list, anything else as it is; refuse mappings, sets and generators."""
     if isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1 and any(np.ndim(one) for one in given):
         return list(given)
-    if isinstance(given, Mapping | Set | Iterator):
+    if isinstance(given, Mapping | Set | Iterator) and not issparse(given):  # a sparse dictionary's refusal is scikit-learn's
         raise TypeError(
             f"Trajectories should be a list of (T, D) arrays, an array (n, T, D) or `Trajectories`. Found "
             f"{type(given).__name__}. Put the trajectories into a list."
