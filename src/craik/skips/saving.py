@@ -30,9 +30,8 @@ class Loaded(NamedTuple):
 def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[str, object] | None = None) -> None:
     """Write a trained dynamics to a folder: its model's weights, those of `compare` where it is a module, and a card.
 
-    The card holds the loss, which functions there were, craik's version and the settings. A context,
-    targets and cumulants belong to a batch and are not saved; nor is a state: `dataclasses.replace` gives them to what is
-    loaded.
+    The card holds the loss, which functions there were, craik's version and the settings. A context, targets and cumulants
+    belong to a batch and are not saved; nor is a state: `dataclasses.replace` gives them to what is loaded.
 
     Args:
         folder: made if there is none; what it holds is replaced.

@@ -84,7 +84,8 @@ class Gathering:
 
     def keep(self) -> None:
         """Remember the step, unless what was computed in it is not finite: such a step is one that a GradScaler skips."""
-        if self._staged and all(memory.is_finite() for memory in self._staged.values()):
+        finite = [memory.is_finite() for memory in self._staged.values()]
+        if finite and bool(torch.stack([one.to(finite[0].device) for one in finite]).all()):  # one wait for a device
             self._memories.update(self._staged)
             self._ids = self._staged_ids
         self.forget()

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
-
-from craik.arguments import all_finite
 
 
 class Memory:
@@ -43,9 +41,9 @@ class Memory:
         copy.begin()
         return copy
 
-    def is_finite(self) -> bool:
+    def is_finite(self) -> Bool[Tensor, ""]:
         """Tell whether all that is remembered can be averaged with what comes: NaN and infinity would stay for good."""
-        return all(all_finite(remembered) for remembered in (*self.gradients, *self.variances))
+        return torch.stack([remembered.isfinite().all() for remembered in (*self.gradients, *self.variances)]).all()
 
     def part(self, view: Callable[[Tensor], Tensor]) -> "Memory":
         """Return the memory of a part of the parameter, which shares this one's."""
