@@ -1,6 +1,7 @@
 """Tables from several sites: sound columns that mean the same everywhere, and planted ones that the sites use differently."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,3 +55,22 @@ def regression(sites: int = 8, rows: int = 60, seed: int = 0, turned: int = 4) -
     y = x[:, 0] - 0.5 * x[:, 1] + rng.normal(size=len(site))
     x[:, 2] = y * np.where(site < turned, -1, 1) + rng.normal(size=len(site))
     return SiteTable(x, y, site, [2])
+
+
+def small() -> SiteTable:
+    """Return 120 rows of four sites, for tests of what is made of a table's columns."""
+    return shortcut(sites=4, rows=30)
+
+
+def beside(**columns: Any) -> dict[str, Any]:
+    """Return two sound columns of `small`, a and b, and others beside them."""
+    x = small().x
+    return {"a": x[:, 0], "b": x[:, 1], **columns}
+
+
+def cells(numbers: Iterable[float], **others: str) -> NDArray[Any]:
+    """Return numbers as a CSV file's column has them where some cell is none: texts; `r7="?"` is the cell of row 7."""
+    texts = [str(number) for number in numbers]
+    for row, text in others.items():
+        texts[int(row[1:])] = text
+    return np.array(texts, dtype=object)

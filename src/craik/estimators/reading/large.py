@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craik.estimators.reading import tables
-from craik.estimators.reading.tables import check_file, csv_chunks, csv_names, delimiter, read_table, too_large, values_of
+from craik.estimators.reading.files import check_file, csv_chunks, csv_names, delimiter, read_table, too_large, values_of
 from craik.estimators.tables import HUGE, columns_of, is_missing, kind
 
 Columns = dict[str, NDArray[Any]]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading.tables import check_file, column, npy_array, npz_arrays, read_table
+from craik.estimators.reading.files import check_file, column, npy_array, npz_arrays, read_table
 from craik.estimators.tables import HUGE, is_missing
 
 

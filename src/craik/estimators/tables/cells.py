@@ -1,0 +1,157 @@
+"""Cells of a table: which are missing, what a column holds, and those that no table may hold."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+HUGE = 1e150
+"""Size of a number above which it is refused: squares of larger ones cannot be added up in double precision."""
+
+MOSTLY, CODES = 0.9, 20
+"""Share of numbers from which a column of texts is taken for one of numbers with cells to mend; different whole numbers up to
+which they may be codes instead, as a target's are classes."""
+
+CODED = "leave them empty; if the numbers are codes, write each with a letter, as c1"
+"""Way out where an input's numbers have some texts among them."""
+
+
+def kind(values: NDArray[Any]) -> str:
+    """Return "numbers", "texts", "dates" or "others"."""
+    if values.dtype.kind in "biuf":
+        return "numbers"
+    if values.dtype.kind in "mM":
+        return "dates"
+    present = values[~is_missing(values)]
+    if values.dtype.kind == "U" or all(isinstance(value, str) for value in present):
+        return "texts"
+    if all(isinstance(value, int | float | np.number | np.bool_) for value in present):
+        return "numbers"
+    if any(hasattr(value, "isoformat") for value in present):
+        return "dates"
+    return "texts" if all(isinstance(value, str | int | float | bool | np.number) for value in present) else "others"
+
+
+def plain(value: object) -> object:
+    """Return a value as sentences show it: NumPy's numbers and texts as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def as_numbers(values: NDArray[Any]) -> Numbers:
+    """Return (n,) numbers in double precision, NaN where one is missing."""
+    absent = is_missing(values)
+    return np.where(absent, np.nan, np.where(absent, 0, values)).astype(np.float64)
+
+
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return True where a value is None, NaN, or another kind of nothing that differs from itself."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    return np.array([value is None or type(value).__name__ == "NAType" or _is_nan(value) for value in values], dtype=bool)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def check_cells(columns: Mapping[str, NDArray[Any]], most: int = 50) -> None:
+    """Refuse cells that no table may hold, before any of its rows is set apart: a sentence's data rows are those of the file.
+
+    Args:
+        columns: by name.
+        most: categories of a column of texts.
+
+    Raises:
+        ValueError: numbers that are infinite or above `HUGE`, or numbers with some texts among them.
+    """
+    for name, values in columns.items():
+        what = kind(values)
+        if what == "numbers":
+            check_finite(name, values)
+        elif what == "texts":
+            check_strays(name, values, counted(values), most)
+
+
+def check_finite(name: str, values: NDArray[Any]) -> None:
+    """Refuse numbers that are infinite, or too large for their squares to be added up; missing ones pass.
+
+    Args:
+        name: of the column.
+        values: (n,) numbers.
+
+    Raises:
+        ValueError: one that is infinite or above `HUGE`.
+    """
+    if values.dtype.kind not in "fO":
+        return
+    numbers = values if values.dtype.kind == "f" else as_numbers(values)
+    size = np.abs(numbers)
+    infinite = np.flatnonzero(np.isinf(size))
+    if len(infinite):
+        raise ValueError(
+            f"Numbers should be finite. Found infinity in {len(infinite)} rows of {name!r}, first in data row "
+            f"{infinite[0] + 1} of {len(values)}. Leave them empty, or mend the column."
+        )
+    huge = np.flatnonzero(size > HUGE)
+    if len(huge):
+        raise ValueError(
+            f"Numbers should be at most {HUGE:g} in size, as their squares are added up. Found larger ones in {len(huge)} rows "
+            f"of {name!r}, first {numbers[huge[0]]:g} in data row {huge[0] + 1} of {len(values)}. Give them in "
+            "another unit, or mend the column."
+        )
+
+
+def check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int, way_out: str = CODED) -> None:
+    """Refuse numbers with some texts among them; codes such as 1, 2, 3 and X are categories (`_are_codes`)."""
+    numbers = {text for text in counts if is_number(text)}
+    comma = {text for text in counts if text not in numbers and is_number(text.replace(",", ".", 1))}
+    least = MOSTLY if len(counts) <= most else 0.5
+    meant = sum(counts[text] for text in numbers | comma)
+    if len(numbers) == len(counts) or meant < least * counts.total() or _are_codes(numbers, set(counts) - numbers):
+        return
+    point = ", with a point for the decimal comma," if comma else ""
+    raise ValueError(
+        f"A column should hold numbers or categories. Found numbers in {sum(counts[text] for text in numbers)} of "
+        f"{counts.total()} filled cells of {name!r}, and texts in the others, {strays(values)}. Mend these "
+        f"cells{point} or {way_out}."
+    )
+
+
+def counted(values: NDArray[Any]) -> Counter[str]:
+    """Return how often each filled cell is there, as text."""
+    return Counter(str(value) for value in values[~is_missing(values)])
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number with a point."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _are_codes(numbers: set[str], others: set[str]) -> bool:
+    """Of a column of both: a few different whole numbers, and words beside them."""
+    few = len(numbers) <= CODES and all(float(text).is_integer() for text in numbers)
+    return few and all(text.replace(" ", "").isalpha() for text in others)
+
+
+def strays(values: NDArray[Any], most: int = 3) -> str:
+    """The first different cells that are no numbers, and their rows."""
+    first: dict[str, int] = {}
+    for row in np.flatnonzero(~is_missing(values)).tolist():
+        text = str(values[row])
+        if not is_number(text):
+            first.setdefault(text, row)
+        if len(first) == most:
+            break
+    named = [f"{text[:40]!r} in data row {row + 1}" for text, row in first.items()]
+    return f"such as {', '.join(named)}" if named else "which are numbers written as texts"

@@ -1,0 +1,126 @@
+"""Columns of any kind to numbers: what a model keeps, to encode another table alike."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craik.estimators.tables.cells import Numbers, as_numbers, check_finite, check_strays, counted, is_missing, kind, strays
+from craik.estimators.tables.columns import nearest
+
+_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}([T ]\d{1,2}:\d{2}.*)?$")
+"""Of a date that is a text: in files only those that begin with the year are read as dates (`craik.estimators.reading`)."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column becomes numbers.
+
+    Args:
+        name: of the column.
+        categories: None for numbers; else the texts that get a column of 0 and 1 each (unknown ones get none).
+        missing: whether a further column says where the value is missing.
+    """
+
+    name: str
+    categories: tuple[str, ...] | None = None
+    missing: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """What the encoded columns are called."""
+        values = [self.name] if self.categories is None else [f"{self.name}={category}" for category in self.categories]
+        return values + [f"{self.name} missing"] * self.missing
+
+    def encoded(self, values: NDArray[Any]) -> Numbers:
+        """Return (n, columns) numbers; a missing number is NaN."""
+        absent = is_missing(values)
+        if self.categories is None:
+            numbers = as_numbers(values)[:, None]
+        else:
+            texts = np.array([None if gone else str(value) for value, gone in zip(values, absent, strict=True)], dtype=object)
+            numbers = np.stack([texts == category for category in self.categories], 1).astype(np.float64)
+        return np.column_stack([numbers, absent.astype(np.float64)]) if self.missing else numbers
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a table becomes numbers; plain enough for JSON."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the encoded columns are called."""
+        return tuple(name for column in self.columns for name in column.names)
+
+    def encoded(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
+        """Return (n, J) numbers.
+
+        Raises:
+            ValueError: a column that is missing, texts where numbers belong, or numbers that are infinite or above `HUGE`.
+        """
+        for column in self.columns:
+            _check_column(column, table)
+        return np.concatenate([column.encoded(table[column.name]) for column in self.columns], 1)
+
+
+def _check_column(column: Column, table: Mapping[str, NDArray[Any]]) -> None:
+    if column.name not in table:
+        raise ValueError(f"A table should have the columns trained on. Found no {column.name!r}. {nearest(column.name, table)}")
+    values = table[column.name]
+    what = kind(values)
+    if column.categories is None and what != "numbers" and not is_missing(values).all():
+        found = f"texts, {strays(values)}" if what == "texts" else what
+        raise ValueError(f"Column {column.name!r} should hold numbers, as in training. Found {found}. Mend the column.")
+    if what == "numbers":
+        check_finite(column.name, values)
+
+
+def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding:
+    """Return how columns become numbers; constant ones too, since another site may know them otherwise.
+
+    Args:
+        columns: by name.
+        most: categories of a column of texts.
+
+    Raises:
+        ValueError: dates, numbers with some texts among them, or more texts than `most`: names and free text are no categories.
+    """
+    found: list[Column] = []
+    for name, values in columns.items():
+        what, missing = kind(values), bool(is_missing(values).any())
+        if what == "dates":
+            raise ValueError(_dates(name))
+        if what == "numbers":
+            found.append(Column(name, missing=missing))
+            continue
+        if what == "others":
+            raise TypeError(
+                f"Columns should hold numbers or texts. Found {type(values[0]).__name__} in {name!r}. Leave it out."
+            )
+        found.append(Column(name, _categories(name, values, most), missing))
+    return Encoding(tuple(found))
+
+
+def _dates(name: str) -> str:
+    return (
+        f"Columns should hold numbers or categories. Found dates in {name!r}. Give what matters of them, the hour, an age, the "
+        f"season, or leave the column out: --drop '{name}'."
+    )
+
+
+def _categories(name: str, values: NDArray[Any], most: int) -> tuple[str, ...]:
+    counts = counted(values)
+    if counts and all(_DATE.match(text) for text in counts):
+        raise ValueError(_dates(name))
+    check_strays(name, values, counts, most)
+    if len(counts) > most:
+        raise ValueError(
+            f"A column of texts should hold at most {most} categories. Found {len(counts)} in {name!r}. "
+            f"Group them, or leave the column out: --drop '{name}'."
+        )
+    return tuple(sorted(counts))

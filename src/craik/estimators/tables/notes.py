@@ -1,0 +1,131 @@
+"""Sentences on a table: what was done to it, and what in it should be looked at."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craik.estimators.tables.cells import Numbers, is_missing, is_number
+from craik.estimators.tables.encoding import Encoding
+from craik.estimators.tables.sites import LEAST
+
+COPIES = "exact copies of others"
+"""What the note on repeated rows says of them."""
+
+CLASSES, FEW = "The target is taken for classes", 5
+"""How the note begins that names them, and rows below which a class has it written."""
+
+IDENTIFIERS, TELLING = "looks like an identifier", "says what the target is"
+"""What notes say of inputs that perhaps are none: one numbers the rows, one goes with the target value by value."""
+
+
+def rare_classes(codes: Numbers, classes: tuple[Any, ...] | None) -> list[str]:
+    """Return a sentence that names the classes where one has few rows: perhaps the target is none of classes."""
+    counts = codes.sum(0).astype(np.int64)
+    if classes is None or counts.min() >= FEW:
+        return []
+    rare = [f"{label!s:.40} ({count})" for label, count in zip(classes, counts, strict=True) if count < FEW]
+    named = [f"{label!s:.40}" for label in classes]
+    return [
+        f"{CLASSES}, {len(named)} of them: {_first(named, 12)}. Fewer than {FEW} rows are of {_first(rare, 5)}: mend these "
+        "cells if they are none, or ask for regression."
+    ]
+
+
+def no_inputs(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list[str]:
+    """Return a sentence for each column that numbers the rows, or that goes with the target; of few rows many do by chance."""
+    if len(target) < LEAST:
+        return []
+    codes = _places(target)
+    notes: list[str] = []
+    for name, values in columns.items():
+        if _is_same(values, target) or _goes_with(_places(values), codes):
+            notes.append(f"{name} {TELLING}, value by value. If it is known only when the target is, --drop '{name}'.")
+        elif _numbers_rows(values):
+            notes.append(f"{name} {IDENTIFIERS}, a whole number in each row and none of them twice. If it is, --drop '{name}'.")
+    return notes
+
+
+def _places(values: NDArray[Any]) -> NDArray[np.int64]:
+    """(n,) numbers of a column's different values from 0; what is missing is a value, too."""
+    absent = is_missing(values)
+    known = values.astype(str) if values.dtype.kind == "O" else values
+    found, places = np.unique(known[~absent], return_inverse=True)
+    all_places = np.full(len(values), len(found), dtype=np.int64)
+    all_places[~absent] = places
+    return all_places
+
+
+def _is_same(values: NDArray[Any], target: NDArray[Any]) -> bool:
+    return values.dtype.kind in "iuf" and target.dtype.kind in "iuf" and np.array_equal(values, target)
+
+
+def _goes_with(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Whether each value goes with one of the other column's, and back; where most come once only that says nothing."""
+    values = int(one.max()) + 1
+    if values != int(other.max()) + 1 or 2 * values > len(one):
+        return False
+    return len(np.unique(one * values + other)) == values
+
+
+def _numbers_rows(values: NDArray[Any]) -> bool:
+    whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == np.round(values)).all()))
+    return whole and len(np.unique(values)) == len(values)
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def notes_on(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: NDArray[Any], x: Numbers) -> list[str]:
+    """Return sentences on missing values, on numbers taken for categories, on rows without a site, and on too few rows."""
+    notes: list[str] = []
+    if any(column.missing for column in encoding.columns):
+        absent = {column.name: int(is_missing(columns[column.name]).sum()) for column in encoding.columns if column.missing}
+        listed = ", ".join(f"{name} ({count})" for name, count in list(absent.items())[:5])
+        notes.append(
+            f"Missing values in {len(absent)} columns: {listed}. "
+            "Numbers become the training rows' mean, with a column that says so."
+        )
+    for column in encoding.columns:
+        numbers = [text for text in column.categories or () if is_number(text)]
+        if numbers and len(numbers) < len(column.categories or ()):
+            notes.append(
+                f"{column.name} holds numbers ({', '.join(numbers[:5])}) and texts: taken as {len(column.categories or ())} "
+                "categories."
+            )
+    if is_missing(labels).any():
+        notes.append(f"{int(is_missing(labels).sum())} rows name no site: they are one of their own.")
+    if x.shape[1] > len(x):
+        notes.append(f"{x.shape[1]} columns for {len(x)} rows: more columns than rows, so little can be told apart.")
+    return notes
+
+
+def repeated(x: Numbers, y: Numbers) -> list[str]:
+    """Return a sentence on rows that are there more than once; none where so many are alike by chance.
+
+    By chance: unless some column tells a hundred rows apart and copies are more than twice as many as pairs of rows that
+    would be alike if columns had nothing to do with each other.
+    """
+    rows = np.column_stack([x, y]) + 0.0  # -0.0 becomes 0.0
+    hashes = np.fromiter((hash(row.tobytes()) for row in rows), np.int64, len(rows))
+    first = np.sort(np.unique(hashes, return_index=True)[1])
+    copies = len(rows) - len(first)
+    if not copies:
+        return []
+    alike = [_alike(column) for column in rows[first[:: max(1, len(first) // 2000)]].T]
+    if min(alike) > 0.01 or copies <= len(rows) ** 2 * math.prod(alike):
+        return []
+    return [
+        f"{copies} of {len(rows)} rows are {COPIES}. Tests count them as new evidence, so that all here looks surer than it "
+        "is: leave copies out, unless they are cases of their own."
+    ]
+
+
+def _alike(column: Numbers) -> float:
+    """How often two rows have the same value."""
+    counts = np.unique(column, return_counts=True)[1]
+    return float((counts * (counts - 1)).sum()) / (len(column) * (len(column) - 1))

@@ -1,0 +1,108 @@
+"""From columns, a target and sites to a table that can be asked."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from craik.estimators.fitting import Sites, Task
+from craik.estimators.tables.cells import Numbers
+from craik.estimators.tables.columns import columns_of, one_dimensional
+from craik.estimators.tables.encoding import encoding_of
+from craik.estimators.tables.notes import no_inputs, notes_on, rare_classes, repeated
+from craik.estimators.tables.sites import LEAST, SMALL, pooled, site_names
+from craik.estimators.tables.targets import check_target, target_codes
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table that can be asked: numbers, a target and sites; rows lie site by site.
+
+    Attributes:
+        x: (n, J) numbers, NaN where one is missing.
+        names: J.
+        y: (n, K) one column of 0 and 1 a class, or (n, 1) numbers.
+        classes: K labels, or None for numbers.
+        site: (n,) the site of each row, ascending from 0.
+        sites: E labels.
+        judged: (E,) False where a site cannot be held out: too few rows, or one class.
+        notes: sentences on what was done to the table.
+    """
+
+    x: Numbers
+    names: tuple[str, ...]
+    y: Numbers
+    classes: tuple[Any, ...] | None
+    site: NDArray[np.int64]
+    sites: tuple[str, ...]
+    judged: NDArray[np.bool_]
+    notes: tuple[str, ...]
+
+    @property
+    def task(self) -> Task:
+        """What the target is."""
+        return "regression" if self.classes is None else "classification"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of each site."""
+        return tuple(np.bincount(self.site, minlength=len(self.sites)).tolist())
+
+    @property
+    def labels(self) -> NDArray[np.int64] | Numbers:
+        """(n,) positions in `classes`, or the numbers."""
+        return self.y[:, 0] if self.classes is None else self.y.argmax(1)
+
+    def sites_of(self, x: Numbers, y: Numbers, weights: Numbers | None = None) -> Sites:
+        """Return this table's sites with standardised numbers in single precision."""
+        each = np.ones(len(x)) if weights is None else weights
+        single = [torch.tensor(values, dtype=torch.float32) for values in (x, y, each)]
+        return Sites(single[0], single[1], self.sizes, single[2], self.task)
+
+
+def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # noqa: ANN401, N803  # anything that is a table
+    """Return a table that can be asked.
+
+    Args:
+        X: a data frame (pandas, polars, pyarrow), a mapping of columns, or a matrix.
+        y: the target, one for each row.
+        groups: the site of each row; a missing one belongs to a site of its own, "(missing)".
+        task: "classification" or "regression"; from the target if None.
+
+    Raises:
+        TypeError, ValueError: what cannot be asked; the sentence says what, and what to do.
+    """
+    columns = columns_of(X)
+    rows = len(next(iter(columns.values())))
+    target, labels = one_dimensional("y", y, rows), one_dimensional("groups", groups, rows)
+    check_target(target, task=task)
+    codes, classes = target_codes(target, task)
+    names, small = pooled(site_names(labels))
+    sites, site = np.unique(names, return_inverse=True)
+    if len(sites) < 2:
+        raise ValueError(
+            f"Sites are compared, so there should be at least two of {LEAST} rows. Found {len(np.unique(labels.astype(str)))} "
+            "in all. Name the column that says where a row comes from; with one source, any pooled model will do."
+        )
+    encoding = encoding_of(columns)
+    order = np.argsort(site, kind="stable")
+    x, codes, site = encoding.encoded(columns)[order], codes[order], site[order].astype(np.int64)
+    judged = np.array([_can_be_judged(name, codes[site == e], classes) for e, name in enumerate(sites)])
+    if not judged.any():
+        raise ValueError(
+            "Some site should hold more than one class. Found one class in every site: site and target say the same."
+        )
+    notes = [*rare_classes(codes, classes), *no_inputs(columns, target)]
+    notes += [*notes_on(columns, encoding, labels, x), *repeated(x, codes), *small]
+    notes += [
+        f"Site {name} holds one class: trained on, not judged."
+        for name, able in zip(sites, judged, strict=True)
+        if not able and name != SMALL
+    ]
+    return Table(x, encoding.names, codes, classes, site, tuple(sites.tolist()), judged, tuple(notes))
+
+
+def _can_be_judged(name: str, codes: Numbers, classes: tuple[Any, ...] | None) -> bool:
+    return name != SMALL and (classes is None or int((codes.sum(0) > 0).sum()) > 1)

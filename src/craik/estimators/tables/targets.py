@@ -1,0 +1,76 @@
+"""The target: what cannot be predicted, and numbers or classes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craik.estimators.fitting import Task
+from craik.estimators.tables.cells import Numbers, check_finite, check_strays, counted, is_missing, kind, plain, strays
+
+CLASSED = "leave their rows out; if each is a class of its own, ask for classification (--task classification)"
+"""Way out where a target's numbers have some texts among them."""
+
+
+def check_target(target: NDArray[Any], name: str | None = None, task: Task | None = None, most: int = 50) -> None:
+    """Refuse what cannot be predicted.
+
+    Args:
+        target: (n,) of each row.
+        name: of its column; "y" in sentences if None.
+        task: that is asked for; from the target if None.
+        most: different texts up to which they are classes rather than numbers with cells to mend (`check_cells`).
+
+    Raises:
+        ValueError: a target that is missing in some rows, infinite or above `HUGE`, no number or class, always the same, or of
+            numbers with some texts among them where no task is asked for: one such cell would make classes of all numbers.
+    """
+    column, absent = name or "y", np.flatnonzero(is_missing(target))
+    if len(absent):
+        raise ValueError(
+            f"The target should be known in every row. Found {len(absent)} missing of {column!r}, first in data row "
+            f"{absent[0] + 1} of {len(target)}. Leave these rows out, or where cells say NA or none and mean a class, give "
+            "it another name."
+        )
+    if kind(target) in ("dates", "others"):
+        raise ValueError(f"The target should be a number or a class. Found {kind(target)}. Say what of it is to be predicted.")
+    if kind(target) == "numbers":
+        check_finite(column, target)
+    if kind(target) == "texts" and task is None:
+        check_strays(column, target, counted(target), most, CLASSED)
+    if len(np.unique(target.astype(str) if target.dtype.kind == "O" else target)) < 2:
+        raise ValueError(
+            f"The target should take two values or more. Found {plain(target[0])!r} only in {column!r}. "
+            "There is nothing to predict."
+        )
+
+
+def target_codes(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tuple[Any, ...] | None]:
+    """Return (n, K) a column of 0 and 1 for each class and the classes, or (n, 1) numbers and None.
+
+    Args:
+        target: (n,) of each row, none missing.
+        task: that is asked for; if None, up to 20 different whole numbers and all texts are classes.
+
+    Raises:
+        ValueError: texts to be regressed, or more than 100 classes.
+    """
+    numeric = kind(target) == "numbers" and target.dtype.kind != "b"
+    values = target.astype(np.float64) if numeric else target.astype(str)
+    distinct = np.unique(values)
+    whole = numeric and bool((values == np.round(values)).all())
+    if task is None:
+        task = "regression" if numeric and not (whole and len(distinct) <= 20) else "classification"
+    if task == "regression":
+        if not numeric:
+            raise ValueError(
+                f"A regression's target should hold numbers. Found texts, {strays(target)}. Mend these cells, or ask for "
+                "classification."
+            )
+        return values[:, None], None
+    if len(distinct) > 100:
+        way_out = "Ask for regression." if numeric else f"It holds texts, {strays(target)}: mend them to ask for regression."
+        raise ValueError(f"A classification's target should have at most 100 classes. Found {len(distinct)}. {way_out}")
+    if numeric and whole:
+        distinct = distinct.astype(np.int64)
+    return (values[:, None] == distinct).astype(np.float64), tuple(distinct.tolist())

@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from craik.estimators.tables import Scaling, check_cells, encoding_of, prepare
+from site_tables import beside, cells, small
+
+TABLE = small()
+N = len(TABLE.y)
+
+DISTINCT = np.arange(N) / 8
+
+STRAYS = {
+    "one cell among many numbers": (cells(DISTINCT, r7="<0.3"), "numbers in 119 of 120 .* '<0.3' in data row 8. Mend"),
+    "one cell among few numbers": (cells(DISTINCT % 1, r7="5,3"), "'5,3' in data row 8. .* a point for the decimal comma"),
+    "one cell among whole numbers": (cells(np.arange(N) % 4, r7="5,3"), "numbers in 119 of 120 .*; if the numbers are codes"),
+    "signs for nothing": (cells(DISTINCT, r5="-", r9="?", r11="-", r12="."), "'-' in data row 6, '[?]' in data row 10, '.' in"),
+    "more than a tenth": (cells(DISTINCT, **{f"r{i}": "?" for i in range(30)}), "numbers in 90 of 120 filled cells"),
+    "decimal commas": (np.array([str(v).replace(".", ",") for v in DISTINCT], dtype=object), "numbers in 0 of 120 .* comma"),
+    "a word among many whole numbers": (cells(np.arange(N) % 30, r3="x"), "'x' in data row 4"),
+}
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_stray_cell_makes_no_categories_of_numbers(name):
+    values, sentence = STRAYS[name]
+    with pytest.raises(ValueError, match=sentence):
+        prepare(beside(crp=values), TABLE.y, TABLE.site)
+    with pytest.raises(ValueError, match=sentence):
+        check_cells({"crp": values})
+
+
+def test_numbers_whose_squares_cannot_be_added_up_are_refused():
+    for wrong, found in ((1e300, "1e\\+300"), (-1e200, "-1e\\+200")):
+        values = TABLE.x[:, 2].copy()
+        values[5] = wrong
+        with pytest.raises(ValueError, match=f"1 rows of 'crp', first {found} in data row 6 of 120. Give them in another unit"):
+            prepare(beside(crp=values), TABLE.y, TABLE.site)
+        with pytest.raises(ValueError, match="data row 6 of 120"):
+            encoding_of({"crp": values}).encoded({"crp": values})
+    with pytest.raises(ValueError, match="120 rows of 'y', first"):
+        prepare(beside(), TABLE.x[:, 2] * 1e200, TABLE.site)
+    large = prepare(beside(crp=TABLE.x[:, 2] * 1e149), TABLE.y, TABLE.site)
+    assert np.isfinite(Scaling.of(large.x).applied(large.x)).all()

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from craik.estimators.tables import encoding_of, prepare
+from site_tables import beside, cells, small
+
+TABLE = small()
+N = len(TABLE.y)
+
+
+def test_codes_stay_categories_and_are_said():
+    codes = cells(np.arange(N) % 3 + 1, r5="X", r8="not known")
+    table = prepare(beside(grade=codes), TABLE.y, TABLE.site)
+    assert table.names[2:] == ("grade=1", "grade=2", "grade=3", "grade=X", "grade=not known")
+    assert "grade holds numbers (1, 2, 3) and texts: taken as 5 categories." in table.notes
+    mixed = cells(np.arange(N) % 3 + 1, **{f"r{i}": "?" for i in range(30)})  # a quarter: no stray cells
+    assert encoding_of({"grade": mixed}).names == ("grade=1", "grade=2", "grade=3", "grade=?")
+    texts = np.array(["1", "2"] * (N // 2))  # numbers kept as texts, on purpose
+    assert encoding_of({"kind": texts}).names == ("kind=1", "kind=2")
+
+
+def test_a_table_to_predict_on_needs_the_columns_trained_on():
+    encoding = encoding_of({"age": np.ones(3), "ward": np.array(["a", "b", "a"])})
+    with pytest.raises(ValueError, match="Did you mean 'Age'"):
+        encoding.encoded({"Age": np.ones(2), "ward": np.array(["a", "b"])})
+    with pytest.raises(ValueError, match="should hold numbers"):
+        encoding.encoded({"age": np.array(["x", "y"]), "ward": np.array(["a", "b"])})
+    assert encoding.encoded({"age": np.ones(2), "ward": np.array(["b", "new"])}).tolist() == [[1, 0, 1], [1, 0, 0]]
+
+
+def test_what_is_no_number_in_a_new_table_is_refused():
+    columns = {"a": np.arange(4.0), "b": np.array(["x", "y", "x", "y"])}
+    encoding = encoding_of(columns)
+    days = np.array(["2020-01-01"] * 4, dtype="datetime64[D]")
+    with pytest.raises(ValueError, match="Found dates"):
+        encoding.encoded({**columns, "a": days})
+    with pytest.raises(ValueError, match=r"Found texts, such as 'abc' in data row 3. Mend"):
+        encoding.encoded({**columns, "a": np.array(["1", "2", "abc", "4"], dtype=object)})
+    with pytest.raises(ValueError, match=r"infinity in 1 rows of 'a', first in data row 3 of 4"):
+        encoding.encoded({**columns, "a": np.array([0, 1, np.inf, 2])})
+    empty = encoding.encoded({**columns, "a": np.array([None] * 4, dtype=object)})
+    assert np.isnan(empty[:, 0]).all()

@@ -1,0 +1,59 @@
+import numpy as np
+
+from craik.estimators.tables import CLASSES, COPIES, IDENTIFIERS, TELLING, prepare
+from craik.estimators.tables.notes import no_inputs
+from site_tables import beside, cells, small
+
+TABLE = small()
+N = len(TABLE.y)
+
+
+def test_classes_of_few_rows_are_said():
+    notes = prepare(TABLE.x, cells(TABLE.y, r3="unknown"), TABLE.site).notes
+    assert notes[0].startswith(
+        "The target is taken for classes, 3 of them: 0, 1, unknown. Fewer than 5 rows are of unknown (1): "
+    )
+    notes = prepare(TABLE.x, np.arange(N) % 60, TABLE.site, "classification").notes
+    assert "60 of them: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 48 more. Fewer" in notes[0]
+    assert "4 (2) and 55 more: mend" in notes[0]
+    for target, task in ((TABLE.y, None), (TABLE.x[:, 0], None)):
+        assert not any(CLASSES in note for note in prepare(TABLE.x, target, TABLE.site, task).notes)
+
+
+def test_columns_that_are_perhapsno_inputs_are_said():
+    shuffled = np.random.default_rng(0).permutation(N)
+    gone = np.where(TABLE.y, 3.0, np.nan)
+    stay = np.where(TABLE.y, "dead", "home").astype(object)
+    notes = prepare(
+        beside(id=shuffled + 1000, place=stay, day=gone, ill=TABLE.y * 1.0, ward=TABLE.site), TABLE.y, TABLE.site
+    ).notes
+    said = {note.split()[0]: note for note in notes if IDENTIFIERS in note or TELLING in note}
+    assert set(said) == {"id", "place", "day", "ill"}
+    assert said["id"].endswith("none of them twice. If it is, --drop 'id'.")
+    assert (
+        said["place"]
+        == "place says what the target is, value by value. If it is known only when the target is, --drop 'place'."
+    )
+    numbers = prepare(beside(same=TABLE.x[:, 2], half=TABLE.x[:, 3]), TABLE.x[:, 2], TABLE.site).notes
+    assert [note.split()[0] for note in numbers if TELLING in note] == ["same"]
+    few = np.arange(16) % 2
+    assert not no_inputs({"id": np.arange(16), "same": few}, few)
+
+
+def test_rows_that_are_copies_are_said_unless_they_are_alike_by_chance():
+    def said(x, y):
+        return [note for note in prepare(x, y, np.arange(len(y)) % 2).notes if COPIES in note]
+
+    twice = np.concatenate([TABLE.x, TABLE.x])
+    assert said(twice, np.tile(TABLE.y, 2))[0].startswith(f"120 of 240 rows are {COPIES}. Tests count them as new evidence")
+    twice[N:, 0] += 1
+    assert not said(twice, np.tile(TABLE.y, 2))
+    assert said(np.concatenate([TABLE.x, TABLE.x[:1]]), np.append(TABLE.y, TABLE.y[0]))[0].startswith("1 of 121 rows are")
+    rng = np.random.default_rng(0)
+    assert not said(rng.integers(2, size=(500, 4)), rng.integers(2, size=500))
+    assert not said(np.column_stack([rng.integers(200, size=2000), rng.integers(2, size=2000)]), rng.integers(2, size=2000))
+
+
+def test_more_columns_than_rows_is_said():
+    wide = np.tile(TABLE.x, (1, 12))
+    assert any("more columns than rows" in note for note in prepare(wide, TABLE.y, TABLE.site).notes)
