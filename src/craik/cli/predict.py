@@ -6,11 +6,11 @@ import argparse
 import csv
 import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from craik.cli.answers import print_json, shown
 from craik.cli.options import OUT, helped, refuse
@@ -19,6 +19,8 @@ from craik.lab.running.storage import ensure_file
 from craik.lab.values import whole_number
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from craik.estimators.saving import Model, Stepping
 
 SENTENCE = "predict with a model that craik fit kept"
@@ -30,12 +32,15 @@ KEPT = ("card.json", "weights.safetensors", "estimator.skops")
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik predict MODEL FILE [--steps N] [--out FILE]"
+    parser.usage = "craik predict MODEL FILE [--keep COLUMN ...] [--steps N] [--out FILE]"
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", type=Path, help="the folder with card.json and weights.safetensors"
     )
     parser.add_argument(
         "file", metavar="FILE", nargs="?", type=Path, help="a table with the columns trained on; more do no harm"
+    )
+    parser.add_argument(
+        "--keep", metavar="COLUMN", action="append", default=[], help="a column to write beside its rows' predictions, as a key"
     )
     parser.add_argument(
         "--steps", metavar="N", type=whole_number, help="of a model of trajectories; as many as were judged if not said"
@@ -59,8 +64,10 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         if isinstance(model, Model):
             if options.steps is not None:
                 raise ValueError("--steps is for a model of trajectories, but found one of a table; leave it out")
-            rows = _rows(model, options.file)
+            rows = _rows(model, options.file, list(dict.fromkeys(options.keep)))
         else:
+            if options.keep:
+                raise ValueError("--keep is for a model of a table, but found one of trajectories; leave it out")
             rows = _states(model, options.file, options.steps)
         listed = _given(rows, options)
         if isinstance(model, Model):
@@ -133,21 +140,56 @@ def _given(rows: Iterator[list[object]], options: argparse.Namespace) -> list[li
     return kept
 
 
-def _rows(model: Model, path: Path) -> Iterator[list[object]]:
+def _rows(model: Model, path: Path, keep: Sequence[str]) -> Iterator[list[object]]:
+    """Names, then a row for each of the table's: the columns to keep as they are there, and what is predicted."""
     from craik.estimators.reading import read_batches  # noqa: PLC0415
 
     texts = {column.name for column in model.encoding.columns if column.categories is not None}
     numbers = {column.name for column in model.encoding.columns if column.categories is None}
-    pieces = (model.outputs(piece) for piece in read_batches(path, texts, numbers=numbers))
+    pieces = read_batches(path, {*texts, *keep} - numbers, numbers=numbers)
     first = next(pieces, None)
     if first is None:
         raise ValueError(f"A table should have rows. Found none in {path.name}.")
-    target, classes = str(model.facts.get("target", "prediction")), model.classes
-    yield [target, *(f"{model.word} of {label}" for label in classes or ())]
-    for outputs in chain([first], pieces):
-        for row, said in zip(outputs, model.said(outputs), strict=True):
-            numbers = [round(float(value), 6) for value in said]
-            yield [float(row[0])] if classes is None else [classes[int(row.argmax())], *numbers]
+    names, rows = _names(model, keep, first), _said(model, first, keep)
+    yield names
+    yield from rows
+    for piece in pieces:
+        yield from _said(model, piece, keep)
+
+
+def _said(model: Model, piece: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> list[list[object]]:
+    outputs = model.outputs(piece)
+    beside = list(zip(*(_cells(piece[name]) for name in keep), strict=True)) or [()] * len(outputs)
+    each = zip(beside, outputs, model.said(outputs), strict=True)
+    return [[*kept, *_predicted(model, output, said)] for kept, output, said in each]
+
+
+def _names(model: Model, keep: Sequence[str], piece: Mapping[str, NDArray[Any]]) -> list[object]:
+    from craik.estimators.tables import nearest  # noqa: PLC0415
+
+    for name in keep:
+        if name not in piece:
+            raise ValueError(f"--keep should name a column of the table. Found no {name!r}. {nearest(name, piece)}")
+    target = str(model.facts.get("target", "prediction"))
+    predicted = f"predicted {target}" if target in keep else target
+    names = [*keep, predicted, *(f"{model.word} of {label}" for label in model.classes or ())]
+    twice = [name for name in keep if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"What is written should have names of its own. Found {twice[0]!r} twice. Leave its --keep out.")
+    return [*names]
+
+
+def _cells(values: NDArray[Any]) -> Iterator[object]:
+    """A column's cells as they are written; a missing one is empty."""
+    from craik.estimators.tables import is_missing, plain  # noqa: PLC0415
+
+    return (None if gone else plain(value) for value, gone in zip(values, is_missing(values), strict=True))
+
+
+def _predicted(model: Model, row: NDArray[Any], said: NDArray[Any]) -> list[object]:
+    if model.classes is None:
+        return [float(row[0])]
+    return [model.classes[int(row.argmax())], *(round(float(value), 6) for value in said)]
 
 
 def _explain(model: Model) -> None:

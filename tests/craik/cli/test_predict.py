@@ -124,3 +124,25 @@ def test_a_folder_is_no_file_for_predictions(craik):
 def test_a_device_is_written_to_as_it_is(craik):
     assert craik("t.csv", "--out", os.devnull)[0] == 0
     assert not os.path.isfile(os.devnull)
+
+
+def test_columns_to_keep_stand_beside_their_predictions(craik, tmp_path):
+    (tmp_path / "t.csv").write_text("a,patient,y\n1,01,2\n2,1,\n3,,6\n")
+    status, out, _ = craik("t.csv", "--keep", "patient", "--keep", "a")
+    assert (status, out) == (0, "patient,a,y\n01,1,2.0\n1,2,4.0\n,3,6.0\n")
+    status, out, _ = craik("t.csv", "--keep", "y", "--keep", "y")  # what was so beside what is said
+    assert (status, out) == (0, "y,predicted y\n2,2.0\n,4.0\n6,6.0\n")
+    status, out, _ = craik("t.csv", "--keep", "patient", "--json")
+    assert json.loads(out)["predictions"][1:] == [{"patient": "1", "y": 4.0}, {"patient": None, "y": 6.0}]
+
+
+def test_columns_to_keep_are_there_and_have_names_of_their_own(craik, tmp_path):
+    before = names(tmp_path)
+    status, out, err = craik("t.csv", "--keep", "c", "--out", "said.csv")
+    assert (status, out) == (2, "")
+    assert "--keep should name a column of the table. Found no 'c'. There are: a, b." in err
+    assert names(tmp_path) == before
+    (tmp_path / "said.csv").write_text("a,y,predicted y\n1,2,2\n")
+    status, _, err = craik("said.csv", "--keep", "y", "--keep", "predicted y")
+    assert status == 2
+    assert "Found 'predicted y' twice. Leave its --keep out." in err

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading import tables
+from craik.estimators.reading import files
 from craik.estimators.reading.files import check_file, csv_chunks, csv_names, delimiter, read_table, too_large, values_of
 from craik.estimators.tables import HUGE, columns_of, is_missing, kind
 
@@ -34,14 +34,14 @@ def read_part(path: Path, keys: Collection[str] = (), target: str | None = None)
         ValueError: no table, or one too large without polars; the sentence says how large.
     """
     check_file(path)
-    if path.stat().st_size <= tables.LARGEST:
+    if path.stat().st_size <= files.LARGEST:
         return read_table(path, keys, target), []
     if path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
         raise ValueError(too_large(path, "Save it as Parquet, of which a part of the rows can be read."))
     polars = _polars(path)
     lazy = _scanned(polars, path, keys)
     total = int(lazy.select(polars.len()).collect(engine="streaming").item())
-    every = -(-path.stat().st_size // tables.LARGEST)
+    every = -(-path.stat().st_size // files.LARGEST)
     # By the hash of a row's number: every k-th row would follow any rhythm that the file has.
     chosen = lazy.with_row_index("\0").filter(polars.col("\0").hash(0) % every == 0).drop("\0")
     found = columns_of(chosen.collect(engine="streaming"))

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from craik.estimators.reading import large, read_batches, read_part, read_table, tables
+from craik.estimators.reading import files, large, read_batches, read_part, read_table
 
 
 def written(tmp_path, text, name="table.csv"):
@@ -13,7 +13,7 @@ def written(tmp_path, text, name="table.csv"):
 
 
 def test_a_file_too_large_says_its_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "LARGEST", 3)
+    monkeypatch.setattr(files, "LARGEST", 3)
     with pytest.raises(ValueError, match="GiB"):
         read_table(written(tmp_path, "a\n1\n"))
     np.savez(tmp_path / "t.npz", a=np.arange(3))
@@ -34,7 +34,7 @@ def test_of_a_file_too_large_some_rows_are_read(tmp_path, monkeypatch, kind):
     frame = polars.DataFrame({"a": rows, **wards, "gap": [None, 1.5, 2.0] * 1000})
     path = tmp_path / f"t.{kind}"
     (frame.write_csv if kind == "csv" else frame.write_parquet)(path)
-    monkeypatch.setattr(tables, "LARGEST", path.stat().st_size // 3)
+    monkeypatch.setattr(files, "LARGEST", path.stat().st_size // 3)
     found, notes = read_part(path, keys=("key", "elsewhere"))
     assert set(found["key"]) == {"01", "1"}
     assert 500 < len(found["a"]) < 1100

@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from craik.estimators.tables import prepare
+from craik.estimators.tables import columns_of, prepare
 from site_tables import beside, small
 
 TABLE = small()
@@ -22,3 +23,18 @@ def test_a_frame_a_matrix_and_a_mapping_say_the_same():
     assert tables[0].names == tables[1].names == ("a", "b")
     assert tables[2].names == ("x0", "x1")
     assert all(np.array_equal(tables[0].x, table.x) for table in tables)
+
+
+NO_TABLES = {
+    "repeated names": (Frame(["a", "a"], [TABLE.y, TABLE.y]), "more than once"),
+    "one column": (TABLE.x[:, 0], "Found shape"),
+    "ragged": ({"a": [1.0], "b": [1.0, 2.0]}, "one length"),
+    "no columns": ({}, "one length"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TABLES)
+def test_what_is_no_table_is_refused(name):
+    table, sentence = NO_TABLES[name]
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        columns_of(table)

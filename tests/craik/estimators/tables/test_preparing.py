@@ -3,7 +3,7 @@ import datetime
 import numpy as np
 import pytest
 
-from craik.estimators.tables import Scaling, columns_of, prepare
+from craik.estimators.tables import Scaling, prepare
 from site_tables import beside, small
 
 TABLE = small()
@@ -54,7 +54,6 @@ REFUSED = {
         "at most 50 categories. .* --drop 'name'",
     ),
     "lists": (lambda: prepare(beside(bag=np.array([{1}] * N, dtype=object)), TABLE.y, TABLE.site), "Found set in 'bag'"),
-    "repeated names": (lambda: columns_of(Frame(["a", "a"], [TABLE.y, TABLE.y])), "more than once"),
     "one site": (lambda: prepare(TABLE.x, TABLE.y, ["here"] * N), "at least two"),
     "no sites": (lambda: prepare(TABLE.x, TABLE.y, None), "Found None"),
     "sites of another length": (lambda: prepare(TABLE.x, TABLE.y, [1, 2]), "one value for each of the 120 rows"),
@@ -67,8 +66,6 @@ REFUSED = {
     "infinite target": (lambda: prepare(TABLE.x, np.where(TABLE.y, np.inf, 1.0), TABLE.site), "infinity"),
     "survival": (lambda: prepare(TABLE.x, np.stack([TABLE.y, TABLE.y], 1), TABLE.site), "survival"),
     "words to regress": (lambda: prepare(TABLE.x, ["a", "b"] * (N // 2), TABLE.site, task="regression"), "classification"),
-    "one column": (lambda: prepare(TABLE.x[:, 0], TABLE.y, TABLE.site), "Found shape"),
-    "ragged": (lambda: prepare({"a": [1.0], "b": [1.0, 2.0]}, TABLE.y, TABLE.site), "one length"),
 }
 
 
