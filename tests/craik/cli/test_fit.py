@@ -96,6 +96,32 @@ def test_a_target_that_is_missing_is_named_with_its_row(craik, tmp_path, kind):
     assert "missing of 'ill', first in data row 7 of 90" in err
 
 
+@pytest.mark.parametrize("kind", ["agreement", "distill"])
+def test_rows_without_a_target_are_left_out_where_that_is_asked(craik, tmp_path, kind):
+    lines = (tmp_path / "wards.csv").read_text().splitlines()
+    lines[7] = re.sub(",(yes|no),", ",,", lines[7])
+    (tmp_path / "gaps.csv").write_text("\n".join([*lines, ""]))
+    (tmp_path / "wards.csv").write_text("\n".join([*lines[:7], *lines[8:], ""]))
+    option = ("--environment", "ward") if kind == "agreement" else ("--privileged", "x1*")
+    asked = ("--target", "ill", *option, *QUICK, "--json")
+    status, out, _ = craik("fit", kind, "gaps.csv", *asked, "--labelled")
+    answer, without = json.loads(out), json.loads(craik("fit", kind, "wards.csv", *asked)[1])
+    assert (status, answer["gain"], answer["method"]) == (0, without["gain"], without["method"])
+    page = (tmp_path / answer["report"]).read_text()
+    assert "1 of 90 rows have no ill and are left out." in page
+    assert "--labelled" in command(page)
+
+
+def test_rows_that_are_left_out_are_counted_in_sentences(craik, tmp_path):
+    lines = (tmp_path / "wards.csv").read_text().splitlines()
+    lines[7] = re.sub(",(yes|no),", ",,", lines[7])
+    lines[9] = re.sub("^[^,]*", "inf", lines[9])
+    (tmp_path / "wards.csv").write_text("\n".join([*lines, ""]))
+    status, _, err = craik(*ASKED, *QUICK, "--labelled")
+    assert status == 2
+    assert "first in data row 9 of 90" in err
+
+
 def test_a_stray_text_among_a_target_s_numbers_is_refused_unless_classes_are_asked_for(craik, tmp_path):
     lines = (tmp_path / "wards.csv").read_text().replace(",no,", ",0,").replace(",yes,", ",1,").splitlines()
     lines[7] = re.sub(",[01],person", ",?,person", lines[7])

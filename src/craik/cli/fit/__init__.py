@@ -54,6 +54,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--ahead", metavar="N", type=whole_number, help="skips: frames ahead to predict; at most 32 if not said"
     )
     parser.add_argument("--drop", metavar="PATTERN", action="append", default=[], help="columns to leave out, such as names")
+    parser.add_argument("--labelled", action="store_true", help="leave out rows whose target is missing")
     parser.add_argument(
         "--budget", metavar="MINUTES", type=float, default=3.0, help="of computing, for all candidates together; default 3"
     )

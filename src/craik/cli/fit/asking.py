@@ -38,7 +38,7 @@ matched.loss.backward()           # model: a state to a coming one"""
 
 MATTERS = (
     "kind", "target", "task", "environment", "test_environment", "privileged", "in_time", "trajectory", "time", "ahead", "drop",
-    "budget", "seed",
+    "labelled", "budget", "seed",
 )  # fmt: skip
 """Options that decide what the results on the way are."""
 
@@ -95,6 +95,9 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     if not {*columns} - {options.target, options.environment}:
         found = f"none that {'--drop leaves' if options.drop else f'{options.file.name} has'}"
         raise ValueError(f"Something besides target and environment should be there to learn from. Found {found}. Keep some.")
+    if options.labelled:
+        columns, left_out = _labelled(columns, options)
+        notes += left_out
     if options.kind == "agreement":
         sites = column(columns, options.environment)
         rest = {name: values for name, values in columns.items() if name != options.environment}
@@ -107,6 +110,23 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     known = [_matching(pattern, columns, options.target) for pattern in options.privileged or ()]
     together = list(dict.fromkeys(name for names in known for name in names))
     return _noted(distill_answer(columns, known if options.in_time else [together], question, sites=sites), notes)
+
+
+def _labelled(columns: dict[str, Any], options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Rows whose target is known, and what was left out; cells are checked before, as data rows in sentences are the file's."""
+    from craik.estimators.tables import check_cells, check_target, is_missing  # noqa: PLC0415
+
+    target = columns[options.target]
+    check_target(target, options.target, options.task, gaps=True)
+    check_cells({name: values for name, values in columns.items() if name not in (options.target, options.environment)})
+    known = ~is_missing(target)
+    if known.all():
+        return columns, []
+    note = (
+        f"{(~known).sum()} of {len(known)} rows have no {options.target} and are left out. If what is missing goes with what "
+        "it would have been, the others do not speak for them."
+    )
+    return {name: values[known] for name, values in columns.items()}, [note]
 
 
 def _noted(answer: Answer, notes: list[str]) -> Answer:

@@ -12,7 +12,9 @@ CLASSED = "leave their rows out; if each is a class of its own, ask for classifi
 """Way out where a target's numbers have some texts among them."""
 
 
-def check_target(target: NDArray[Any], name: str | None = None, task: Task | None = None, most: int = 50) -> None:
+def check_target(
+    target: NDArray[Any], name: str | None = None, task: Task | None = None, most: int = 50, gaps: bool = False
+) -> None:
     """Refuse what cannot be predicted.
 
     Args:
@@ -20,17 +22,19 @@ def check_target(target: NDArray[Any], name: str | None = None, task: Task | Non
         name: of its column; "y" in sentences if None.
         task: that is asked for; from the target if None.
         most: different texts up to which they are classes rather than numbers with cells to mend (`check_cells`).
+        gaps: whether it may be missing in some rows.
 
     Raises:
-        ValueError: a target that is missing in some rows, infinite or above `HUGE`, no number or class, always the same, or of
-            numbers with some texts among them where no task is asked for: one such cell would make classes of all numbers.
+        ValueError: a target that is missing in some rows (with `gaps`: in all), infinite or above `HUGE`, no number or class,
+            always the same, or of numbers with some texts among them where no task is asked for: one such cell would make
+            classes of all numbers.
     """
-    column, absent = name or "y", np.flatnonzero(is_missing(target))
-    if len(absent):
+    column, gone = name or "y", is_missing(target)
+    if gone.all() or (gone.any() and not gaps):
         raise ValueError(
-            f"The target should be known in every row. Found {len(absent)} missing of {column!r}, first in data row "
-            f"{absent[0] + 1} of {len(target)}. Leave these rows out, or where cells say NA or none and mean a class, give "
-            "it another name."
+            f"The target should be known in {'some' if gaps else 'every'} row. Found {gone.sum()} missing of {column!r}, first "
+            f"in data row {gone.argmax() + 1} of {len(target)}. Leave these rows out (craik fit: --labelled), or where cells "
+            "say NA or none and mean a class, give it another name."
         )
     if kind(target) in ("dates", "others"):
         raise ValueError(f"The target should be a number or a class. Found {kind(target)}. Say what of it is to be predicted.")
@@ -38,9 +42,10 @@ def check_target(target: NDArray[Any], name: str | None = None, task: Task | Non
         check_finite(column, target)
     if kind(target) == "texts" and task is None:
         check_strays(column, target, counted(target), most, CLASSED)
-    if len(np.unique(target.astype(str) if target.dtype.kind == "O" else target)) < 2:
+    known = target[~gone]
+    if len(np.unique(known.astype(str) if known.dtype.kind == "O" else known)) < 2:
         raise ValueError(
-            f"The target should take two values or more. Found {plain(target[0])!r} only in {column!r}. "
+            f"The target should take two values or more. Found {plain(known[0])!r} only in {column!r}. "
             "There is nothing to predict."
         )
 
