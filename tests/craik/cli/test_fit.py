@@ -140,7 +140,10 @@ def test_from_a_table_to_a_verdict_and_predictions(craik, tmp_path):
     status, out, err = craik(*words, "--json")
     assert (status, err) == (0, "")
     answer = json.loads(out)
-    assert set(answer) == {"verdict", "method", "gain", "low", "high", "sites", "disagreeing", "model", "report"}
+    said = {"verdict", "sentence", "advice", "notes", "method", "against", "gain", "low", "high", "sites", "disagreeing"}
+    assert set(answer) == {*said, "model", "report"}
+    assert answer["sentence"]
+    assert all(isinstance(note, str) for note in answer["advice"] + answer["notes"])
     assert answer["sites"] == 3
     assert answer["low"] is None
     page = (tmp_path / answer["report"]).read_text()

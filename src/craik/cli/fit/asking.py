@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.fit.telling import in_order, teller
+from craik.cli.fit.telling import LEFT_OUT, in_order, teller
 from craik.lab.running.provenance.made import versions
 from craik.lab.running.provenance.source_tree import source_digest
 
@@ -123,7 +123,7 @@ def _labelled(columns: dict[str, Any], options: argparse.Namespace) -> tuple[dic
     if known.all():
         return columns, []
     note = (
-        f"{(~known).sum()} of {len(known)} rows have no {options.target} and are left out. If what is missing goes with what "
+        f"{(~known).sum()} of {len(known)} rows have no {options.target} and {LEFT_OUT}. If what is missing goes with what "
         "it would have been, the others do not speak for them."
     )
     return {name: values[known] for name, values in columns.items()}, [note]

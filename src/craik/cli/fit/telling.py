@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from craik.estimators.saving.parts import Parts
 
 
+LEFT_OUT = "are left out"
+"""What the note on rows without a target says of them."""
+
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -71,7 +74,11 @@ def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
     names = answer.facts.get("site_names") or ()
     return {
         "verdict": verdict.word,
+        "sentence": answer.facts["sentence"],
+        "advice": list(answer.facts["advice"]),
+        "notes": list(answer.facts["notes"]),
         "method": answer.facts["kept"],
+        "against": verdict.against,
         "gain": verdict.gain,
         "low": verdict.low,
         "high": verdict.high,
@@ -93,7 +100,7 @@ def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     for sentence in answer.facts["advice"]:
         print(sentence)
     for note in answer.facts["notes"]:
-        if any(words in note for words in (CLASSES, COPIES, IDENTIFIERS, TELLING)):
+        if any(words in note for words in (CLASSES, COPIES, IDENTIFIERS, TELLING, LEFT_OUT)):
             print(note)
     unit = answer.facts["unit"]
     print(f"{unit[:1].upper()}{unit[1:]}, on what had no part in training:")
