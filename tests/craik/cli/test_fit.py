@@ -201,6 +201,7 @@ def test_masked_names_are_nowhere(craik, tmp_path):
     page = (tmp_path / answer["report"]).read_text()
     assert "Calibration" in page
     assert "ward 1" not in page
+    assert "ward 1" not in json.dumps(answer)
     assert "site 2" in page
     assert not any("ward 1" in path.read_text() for path in (tmp_path / answer["model"]).glob("*.json"))
 
