@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from scipy import stats
 from torch.nn import functional as F  # noqa: N812
 
 from craik.agreement import Agreement, Homogeneous, Qualitative, StandardErrors
 from craik.estimators.fitting import Configuration, Sites, Training, fit
-from craik.estimators.ways.conflicts import homogeneous, qualitative
+from craik.estimators.ways.conflicts import homogeneous, qualitative, sides
 from craik.estimators.ways.penalties import fishr, group_dro, irm, penalised, vrex
 from craik.methods.environments import fishr_penalty, group_dro_loss, irm_penalty, vrex_penalty
 from craik.nn.perceptrons import relu_mlp
@@ -129,6 +130,17 @@ def test_tests_for_conflict_train_as_the_systems_rules_one_by_one(way, rule, tas
     ]
     training = Training(hidden=hidden, steps=12, every=12, patience=None)
     compare_members(way, table(task), training, lambda *given: by_test(rule, *given), configurations)
+
+
+@pytest.mark.parametrize("freedom", [1.0, 2.0, 7.5])
+def test_evidence_is_that_of_student_s_t(freedom):
+    """Exactly for one and two degrees of freedom; from three on within 1.5 % of z."""
+    t = torch.tensor([-3.0, -0.5, 0.2, 40.0], dtype=torch.float64)
+    up, down = sides(t.clone(), torch.ones_like(t), freedom)
+    z = torch.tensor(stats.norm.isf(stats.t.sf(t.abs().numpy(), freedom)))
+    torch.testing.assert_close((up + down).sqrt(), z, rtol=1e-9 if freedom < 3 else 0.015, atol=0)
+    assert up.bool().tolist() == [False, False, True, True]
+    assert down.bool().tolist() == [True, True, False, False]
 
 
 def test_the_sites_of_this_table_are_in_conflict():

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from craik.agreement.onepass.evidence.memory import Memory
+from craik.agreement.onepass.evidence.moments import normal_deviates
 from craik.agreement.rules.critical import homogeneous_critical, qualitative_critical
 from craik.estimators.fitting import Configuration, Direction, Sites, layer_products, site_gradients
 from craik.params import Params
@@ -45,10 +46,11 @@ Evidence = Callable[[Tensor, Tensor, float], tuple[Tensor, ...]]
 
 
 def sides(gradient: Tensor, variance: Tensor, freedom: float) -> tuple[Tensor, ...]:
-    """Return z^2 where the gradient is positive and where it is negative; Wallace's normal deviate of Student's t."""
+    """Return z^2 where the gradient is positive and where it is negative; z the normal deviate of Student's t."""
     squares = (variance * freedom + gradient.square()).clamp_(min=torch.finfo(gradient.dtype).tiny)
     share = (gradient.square() / squares).clamp_(max=1 - 8 * torch.finfo(gradient.dtype).eps)
-    z2 = share.neg_().log1p_().mul_(-freedom * ((8 * freedom + 1) / (8 * freedom + 3)) ** 2)
+    deviates, factor = normal_deviates(share, freedom)
+    z2 = deviates.abs_().mul_(factor)
     return z2 * (gradient > 0), z2 * (gradient < 0)
 
 

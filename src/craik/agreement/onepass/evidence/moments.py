@@ -74,7 +74,7 @@ def add_evidence(gradients: Tensor, squares: Tensor, degrees: int | float, into:
         return
     limits = torch.finfo(gradients.dtype)
     share = gradients.square().div_(squares.clamp_(min=limits.tiny)).clamp_(max=1 - 8 * limits.eps)
-    deviates, factor = _deviates(share, degrees)
+    deviates, factor = normal_deviates(share, degrees)
     signed = deviates.copysign_(gradients)
     if "positive" in into:
         into["positive"].add_(_total(signed.clamp(min=0)), alpha=factor)
@@ -82,8 +82,8 @@ def add_evidence(gradients: Tensor, squares: Tensor, degrees: int | float, into:
         into["negative"].sub_(_total(signed.clamp_(max=0)), alpha=factor)
 
 
-def _deviates(share: Tensor, degrees: int | float) -> tuple[Tensor, float]:
-    """Return squared normal deviates of Student's t from g^2 / M = t^2 / (t^2 + v), but for a factor and sign.
+def normal_deviates(share: Tensor, degrees: int | float) -> tuple[Tensor, float]:
+    """Return squared normal deviates of Student's t from g^2 / M = t^2 / (t^2 + v), but for a factor and sign; overwrites.
 
     The tail of t has a closed form for one and two degrees of freedom, of which halves have one; from three on Wallace's
     approximation is within 1.5 % of z.
