@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -207,8 +208,19 @@ class DistilledRegressor(RegressorMixin, _Distilled):
         return self._outputs(X)[:, 0]
 
 
+def _is_network(model: Any) -> bool:  # noqa: ANN401  # a classifier, or what scikit-learn clones of it
+    if model.teacher not in NETWORKS:
+        raise AttributeError(
+            f"{model.teacher!r} is a vote by squared error, which has scores and no probabilities; take decision_function, "
+            "scikit-learn's CalibratedClassifierCV, or a teacher that is a network."
+        )
+    return True
+
+
 class DistilledClassifier(ClassifierMixin, _Distilled):
     """As `DistilledRegressor`, for classes: votes by squared error on a column of 0 and 1 a class, networks by cross-entropy.
+
+    Networks have `predict_proba`; votes have scores only, as `sklearn.linear_model.RidgeClassifier` has.
 
     Attributes:
         classes_: labels.
@@ -237,6 +249,15 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
         """Return (n, K) scores, or for two classes (n,): above 0 for the second."""
         scores = self._outputs(X)
         return scores[:, -1] - 0.5 if len(self.classes_) == 2 else scores
+
+    @available_if(_is_network)
+    def predict_proba(self, X: Any) -> Numbers:  # noqa: ANN401, N803
+        """Return (n, K) probabilities of the classes, the mean of the fold models'; of networks only.
+
+        Raises:
+            AttributeError: the teacher is a vote.
+        """
+        return self._outputs(X)
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803
         """Return (n,) labels, from X alone."""

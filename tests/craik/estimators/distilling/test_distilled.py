@@ -59,9 +59,20 @@ def test_networks_take_classes_and_steps_in_time(teacher, classes):
     model = DistilledClassifier(teacher=teacher, **QUICK).fit(x, labels, privileged=np.stack([z, z + 1], 1))
     assert set(model.predict(x)) <= set(labels)
     assert model.decision_function(x).shape == ((60,) if classes == 2 else (60, 3))
+    said = model.predict_proba(x)
+    np.testing.assert_allclose(said.sum(1), 1)
+    np.testing.assert_array_equal(model.classes_[said.argmax(1)], model.predict(x))
     assert len(model.history_)
     assert model.chosen_
     assert "stopped its training" in model.sentence()
+
+
+def test_votes_have_scores_and_no_probabilities():
+    model = DistilledClassifier()
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as found:
+        model.predict_proba  # noqa: B018
+    assert "'vote' is a vote by squared error" in str(found.value.__cause__)
 
 
 def test_a_network_in_the_targets_own_unit():
