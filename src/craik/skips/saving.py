@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from craik import losses
+from craik.arguments import check_kind, check_path
 from craik.losses import ElementwiseLoss, Loss
 from craik.nn.saving import safetensors, sha256, write_at_once
 from craik.skips.dynamics import Dynamics
@@ -27,27 +28,27 @@ class Loaded(NamedTuple):
     card: dict[str, Any]
 
 
-def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[str, object] | None = None) -> None:
+def save(dynamics: Dynamics, folder: str | os.PathLike[str], settings: Mapping[str, object] | None = None) -> None:
     """Write a trained dynamics to a folder: its model's weights, those of `compare` where it is a module, and a card.
 
     The card holds the loss, which functions there were, craik's version and the settings. A context, targets and cumulants
     belong to a batch and are not saved; nor is a state: `dataclasses.replace` gives them to what is loaded.
 
     Args:
-        folder: made if there is none; what it holds is replaced.
         dynamics: whose model is a `torch.nn.Module`.
+        folder: made if there is none; the two files of that name are replaced.
         settings: what else should be known, such as ``{"matching": Greedy(8), "steps": 1000}``: numbers, words, lists,
             dictionaries, and frozen dataclasses such as matchings and schedules.
 
     Raises:
-        TypeError: a model that is no module, or a setting that JSON cannot hold.
+        TypeError: no dynamics, a model that is no module, or a setting that JSON cannot hold.
         ImportError: safetensors is not installed.
     """
+    check_kind("dynamics", dynamics, Dynamics, "a Dynamics", way_out="Write save(dynamics, folder), in this order.")
+    check_path("folder", folder)
     if not isinstance(dynamics.model, nn.Module):
         raise TypeError(f"A saved model should be a torch.nn.Module. Found {type(dynamics.model).__name__}. Wrap it in one.")
     weights = _weights(dynamics.model, dynamics.compare)
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
     stored = safetensors("torch").save(weights)
     card = {
         "craik": importlib.metadata.version("craik"),
@@ -60,6 +61,8 @@ def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[s
         text = json.dumps(card, indent=2, default=_plain)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`settings` should be numbers, words, lists, dictionaries and dataclasses. {error}.") from error
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
     write_at_once(target / _WEIGHTS, stored)
     write_at_once(target / _CARD, text.encode())
 
@@ -82,11 +85,14 @@ def load(
         feedback: needed where there was one.
 
     Raises:
+        TypeError: no path, or a model that is no module.
         FileNotFoundError: no weights or no card in the folder.
         ValueError: a card that `save` has not written, weights that are not the card's, a model of other shapes, or something
             needed that is not given.
         ImportError: safetensors is not installed.
     """
+    check_path("folder", folder)
+    check_kind("model", model, nn.Module, "a torch.nn.Module", way_out="Write load(folder, model), in this order.")
     source = Path(folder)
     card = _read_card(source)
     stored = (source / _WEIGHTS).read_bytes()

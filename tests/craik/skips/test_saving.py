@@ -24,7 +24,7 @@ def absolute(z, x):
 def test_what_was_saved_comes_back(tmp_path, loss):
     model = net()
     model(torch.randn(8, 3))  # running averages
-    save(tmp_path / "a", Dynamics(model, loss), {"matching": Greedy(8, scale=[1.0] * 8), "exploration": Linear(30), "seed": 0})
+    save(Dynamics(model, loss), tmp_path / "a", {"matching": Greedy(8, scale=[1.0] * 8), "exploration": Linear(30), "seed": 0})
     found = load(tmp_path / "a", net(seed=1))
     model.eval(), found.dynamics.model.eval()
     x = torch.rand(5, 3)
@@ -40,7 +40,7 @@ def test_what_was_saved_comes_back(tmp_path, loss):
 
 def test_an_encoder_is_saved_too_and_functions_are_asked_for(tmp_path):
     encoder = nn.Linear(3, 2)
-    save(tmp_path, Dynamics(net(), absolute, compare=encoder, feedback=torch.detach))
+    save(Dynamics(net(), absolute, compare=encoder, feedback=torch.detach), tmp_path)
     other = nn.Linear(3, 2)
     with pytest.raises(ValueError, match="`compare` should be given"):
         load(tmp_path, net(), loss=absolute, feedback=torch.detach)
@@ -54,7 +54,7 @@ def test_an_encoder_is_saved_too_and_functions_are_asked_for(tmp_path):
 
 
 def test_another_model_is_refused_and_left_alone(tmp_path):
-    save(tmp_path, Dynamics(net(), SquaredError()))
+    save(Dynamics(net(), SquaredError()), tmp_path)
     other = net(hidden=5)
     before = other[0].weight.clone()
     with pytest.raises(ValueError, match=r"Found \(5,\) where \(4,\) was saved, 'model.0.bias' and \d+ more"):
@@ -63,8 +63,8 @@ def test_another_model_is_refused_and_left_alone(tmp_path):
 
 
 def test_weights_of_another_card_are_refused(tmp_path):
-    save(tmp_path / "a", Dynamics(net(0), SquaredError()))
-    save(tmp_path / "b", Dynamics(net(1), SquaredError()))
+    save(Dynamics(net(0), SquaredError()), tmp_path / "a")
+    save(Dynamics(net(1), SquaredError()), tmp_path / "b")
     (tmp_path / "b" / "model.safetensors").replace(tmp_path / "a" / "model.safetensors")
     with pytest.raises(ValueError, match="Found others in"):
         load(tmp_path / "a", net())
@@ -80,7 +80,7 @@ def test_weights_of_another_card_are_refused(tmp_path):
     ],
 )
 def test_what_is_no_card_is_refused(tmp_path, text, error, found):
-    save(tmp_path, Dynamics(net(), SquaredError()))
+    save(Dynamics(net(), SquaredError()), tmp_path)
     (tmp_path / "card.json").unlink()
     if text is not None:
         (tmp_path / "card.json").write_text(text)
@@ -90,23 +90,23 @@ def test_what_is_no_card_is_refused(tmp_path, text, error, found):
 
 def test_what_cannot_be_saved_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(TypeError, match=r"should be a torch.nn.Module. Found function"):
-        save(tmp_path, Dynamics(lambda x: x, SquaredError()))
+        save(Dynamics(lambda x: x, SquaredError()), tmp_path / "new")
     with pytest.raises(TypeError, match=r"`settings` should be numbers.*Found function"):
-        save(tmp_path, Dynamics(net(), SquaredError()), {"stop": absolute})
+        save(Dynamics(net(), SquaredError()), tmp_path / "new", {"stop": absolute})
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
 def test_a_weight_comes_back_in_its_type_and_bits(tmp_path, dtype):
     weight = torch.tensor([0.1, 1.3, 2.0], dtype=torch.float64).to(dtype)
-    save(tmp_path / "a", Dynamics(net(), SquaredError(weight=weight)))
+    save(Dynamics(net(), SquaredError(weight=weight)), tmp_path / "a")
     found = load(tmp_path / "a", net()).dynamics.loss.weight
     assert found.dtype == dtype
     assert torch.equal(found, weight.to(found.device))
 
 
 def test_a_card_without_the_weight_s_type_is_read(tmp_path):
-    save(tmp_path / "a", Dynamics(net(), SquaredError(weight=torch.tensor([0.1, 1.3, 2.0]))))
+    save(Dynamics(net(), SquaredError(weight=torch.tensor([0.1, 1.3, 2.0]))), tmp_path / "a")
     card = json.loads((tmp_path / "a" / "card.json").read_text())
     del card["loss"]["weight_dtype"]
     (tmp_path / "a" / "card.json").write_text(json.dumps(card))

@@ -113,6 +113,8 @@ def of_skips() -> list[Door]:
     options = {"teacher_forcing": 0.5, "generator": g(), "average": "steps", "keep_predictions": False}
     parts = s.Parts({"all": s.Part([0, 1], s.Dynamics(lambda x: x, loss))})
     pieces = Trajectories(torch.randn(2, 5, 2, 3, generator=g()), torch.tensor([5, 4]))
+    folder = Path(tempfile.mkdtemp())
+    s.save(dynamics, folder)
     return [
         Door("Dynamics", s.Dynamics, {"model": model, "loss": loss, "context": None}, {"context": ("None",)}),
         Door("Greedy", s.Greedy, {"horizon": 3, "exploration": 0.1, "ties": "first", "nearest": 1}),
@@ -158,6 +160,8 @@ def of_skips() -> list[Door]:
         Door("Part", s.Part, {"elements": [0, 1], "dynamics": dynamics}),
         Door("Parts", s.Parts, {"parts": {"all": s.Part([0, 1], dynamics)}, "sees": "own"}),
         Door("match_parts", s.match_parts, {"parts": parts, "trajectories": pieces, "matching": greedy}),
+        Door("save", s.save, {"dynamics": dynamics, "folder": folder}, {"folder": ("a word",)}),
+        Door("load", s.load, {"folder": folder, "model": nn.Linear(3, 3)}),
     ]
 
 
