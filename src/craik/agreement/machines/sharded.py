@@ -87,10 +87,11 @@ def combine_shards(model: nn.Module, rule: Rule) -> None:
     modules = [module for module in model.modules() if isinstance(module, FSDPModule)]
     if not modules:
         raise ValueError("`model` should be sharded by fully_shard. Found no sharded module. Call fully_shard(model) first.")
-    if getattr(rule, "rescale", False):
+    rescale = getattr(rule, "rescale", False)
+    if rescale:
         raise ValueError(
-            "Rescaling counts the survivors of a whole parameter, of which a rank sees a shard. Found rescale=True. Turn it "
-            "off, or use combine_across_ranks on unsharded gradients."
+            f"Rescaling counts the survivors of a whole parameter, of which a rank sees a shard. Found rescale={rescale!r}. "
+            "Turn it off, or use combine_across_ranks on unsharded gradients."
         )
     for module in modules:
         module.set_custom_reduce_scatter(AgreementReduceScatter(rule))

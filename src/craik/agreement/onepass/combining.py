@@ -18,6 +18,7 @@ from craik.agreement.rules import (
     GeometricMean,
     Homogeneous,
     Mean,
+    MedianSign,
     Qualitative,
     Rule,
     SignalToNoiseMask,
@@ -108,7 +109,7 @@ def combine_and_keep(
     return gradient, count_survivors(survives), survives != 0
 
 
-_BY_COMPONENT = (AndMask, GeometricMean, Homogeneous, Mean, Qualitative, SignalToNoiseMask, XorMask)
+_BY_COMPONENT = (AndMask, GeometricMean, Homogeneous, Mean, MedianSign, Qualitative, SignalToNoiseMask, XorMask)
 
 
 def treats_components_alike(rule: Rule) -> bool:

@@ -10,6 +10,7 @@ The rules are the files beside this one; here is what they share.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Shaped
@@ -85,7 +86,7 @@ def survival(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
     return count_survivors(survives) / survives.numel()
 
 
-Rescale = bool | str
+Rescale = bool | Literal["root"]
 """Whether what survives in a parameter tensor makes up for what is masked: by numel / survivors, or by the "root" of that."""
 
 

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
+from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
 from craik.agreement.standard_errors import PLAIN, StandardErrors
-from craik.arguments import check_flag, check_not_negative, check_one_of
+from craik.arguments import check_not_negative, check_one_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Heterogeneous(Consuming):
             fewer than two dimensions have neither and go by component.
         significance: standard deviations of B / W above 1.
         ratio: of T to S above which a component is masked; 1 as above, 0 masks whatever differs significantly.
-        rescale: multiply what survives in a parameter tensor by numel / survivors.
+        rescale: multiply what survives in a parameter tensor by numel / survivors, with "root" by the square
+            root of that.
         errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
@@ -43,7 +44,7 @@ class Heterogeneous(Consuming):
     by: str = "component"
     significance: float = 1.64
     ratio: float = 1.0
-    rescale: bool = False
+    rescale: Rescale = False
     errors: StandardErrors = PLAIN
     needs: ClassVar[frozenset[str]] = frozenset({"square", "variance"})
 
@@ -51,7 +52,7 @@ class Heterogeneous(Consuming):
         check_one_of("by", self.by, ("component", "unit", "input"))
         check_not_negative("significance", self.significance, way_out="1.64 leaves 5 % of what is alike in doubt.")
         check_not_negative("ratio", self.ratio, way_out="1 asks for more difference than there is in common.")
-        check_flag("rescale", self.rescale)
+        check_rescale(self.rescale)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

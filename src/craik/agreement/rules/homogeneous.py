@@ -7,10 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
+from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
 from craik.agreement.rules.critical import check_level, homogeneous_critical
 from craik.agreement.standard_errors import PLAIN, StandardErrors
-from craik.arguments import check_flag
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class Homogeneous(Consuming):
 
     Args:
         alpha: the level, in [0, 1]: the share of components masked where all environments are alike; 0 is `Mean`.
-        rescale: multiply what survives in a parameter tensor by numel / survivors.
+        rescale: multiply what survives in a parameter tensor by numel / survivors, with "root" by the square
+            root of that.
         errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
@@ -40,13 +40,13 @@ class Homogeneous(Consuming):
     """
 
     alpha: float = 0.05
-    rescale: bool = False
+    rescale: Rescale = False
     errors: StandardErrors = PLAIN
     needs: ClassVar[frozenset[str]] = frozenset({"precision", "weighted", "weighted_square"})
 
     def __post_init__(self) -> None:
         check_level(self.alpha)
-        check_flag("rescale", self.rescale)
+        check_rescale(self.rescale)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

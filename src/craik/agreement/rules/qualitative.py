@@ -6,11 +6,10 @@ from typing import ClassVar, cast
 import torch
 
 from craik.agreement.rules.and_mask import AndMask
-from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
+from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
 from craik.agreement.rules.critical import check_level, qualitative_critical
 from craik.agreement.rules.mean import Mean
 from craik.agreement.standard_errors import PLAIN, StandardErrors
-from craik.arguments import check_flag
 
 
 class _ByLevel:
@@ -42,7 +41,8 @@ class Qualitative(Consuming):
 
     Args:
         alpha: the level, in [0, 1].
-        rescale: multiply what survives in a parameter tensor by numel / survivors.
+        rescale: multiply what survives in a parameter tensor by numel / survivors, with "root" by the square
+            root of that.
         errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
@@ -51,13 +51,13 @@ class Qualitative(Consuming):
     """
 
     alpha: float = 0.2
-    rescale: bool = False
+    rescale: Rescale = False
     errors: StandardErrors = PLAIN
     needs: ClassVar[frozenset[str]] = cast("frozenset[str]", _ByLevel())
 
     def __post_init__(self) -> None:
         check_level(self.alpha)
-        check_flag("rescale", self.rescale)
+        check_rescale(self.rescale)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

@@ -7,9 +7,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from craik.agreement.rules.base import Consuming, masked, mean_
+from craik.agreement.rules.base import Consuming, Rescale, check_rescale, masked, mean_
 from craik.agreement.rules.statistics import Combined, Statistics, needed
-from craik.arguments import check_flag, check_not_negative
+from craik.arguments import check_not_negative
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class SignalToNoiseMask(Consuming):
 
     Args:
         ratio: signal over noise that a component needs, at least 0; 0 is plain averaging.
-        rescale: multiply what survives in a parameter tensor by numel / survivors.
+        rescale: multiply what survives in a parameter tensor by numel / survivors, with "root" by the square
+            root of that.
 
     Raises:
         ValueError: a ratio that is negative, infinite or NaN.
@@ -33,13 +34,13 @@ class SignalToNoiseMask(Consuming):
     """
 
     ratio: float = 1.0
-    rescale: bool = False
+    rescale: Rescale = False
     needs: ClassVar[frozenset[str]] = frozenset({"square"})
 
     def __post_init__(self) -> None:
         way_out = "0 is plain averaging, 1 asks for a mean as large as the standard deviation."
         check_not_negative("ratio", self.ratio, way_out=way_out)
-        check_flag("rescale", self.rescale)
+        check_rescale(self.rescale)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean; where every environment's gradient is 0 nothing survives a ratio above 0."""

@@ -285,8 +285,8 @@ def test_more_evidence_than_a_product_of_shares_has_room_for():
 RULES: list[Rule] = [
     Qualitative(0.2),
     Qualitative(0.7, rescale=True),
-    Homogeneous(0.3),
-    Heterogeneous(),
+    Homogeneous(0.3, "root"),
+    Heterogeneous(rescale="root"),
     Heterogeneous("unit", 0.5),
     Heterogeneous("input", 0.5, 0.3),
 ]
@@ -310,7 +310,8 @@ def test_masks_equal_the_literal_test(rule):
             keep = ~oracle.heterogeneous(moments, rule.by, rule.significance, rule.ratio)
         assert torch.equal(record.masks[name], keep)
         mean = sum(g for g, _, _ in moments) / 3
-        scale = keep.numel() / max(1, int(keep.sum())) if rule.rescale else 1
+        ratio = keep.numel() / max(1, int(keep.sum()))
+        scale = {False: 1.0, True: ratio, "root": ratio**0.5}[rule.rescale]
         torch.testing.assert_close(parameter.grad, mean * keep * scale, rtol=1e-10, atol=1e-14)
 
 

@@ -79,7 +79,7 @@ def test_rescaling_divides_by_the_share_of_survivors(name):
     torch.testing.assert_close(found.gradient, oracles.rescale(plain, mask), rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("name", ["and-mask", "geometric mean", "xor-mask"])
+@pytest.mark.parametrize("name", ["and-mask", "geometric mean", "xor-mask", "signal-to-noise"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_rescaling_by_the_root(name, dtype):
     g = stack(seed=3, environments=5).to(dtype)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 import oracles
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, XorMask
+import rules_oracles
+from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, XorMask
 from small_models import MODELS, batch, make, squared
 
 RULES = {
@@ -14,6 +15,7 @@ RULES = {
     "and-mask": AndMask(0.6),
     "geometric mean": GeometricMean(0.6),
     "xor-mask": XorMask(0.6),
+    "median sign": MedianSign(0.6),
 }
 
 
@@ -40,7 +42,7 @@ def test_equals_the_oracle(name, rule, seed, ids):
             assert parameter.grad is None
             assert key not in record.paths
             continue
-        gradient, mask = oracles.combine(rule, stacks[key], "0.6")
+        gradient, mask = rules_oracles.combine(rule, stacks[key], "0.6")
         scale = stacks[key].abs().max()
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-12, atol=float(1e-12 * scale))
         assert record.survivors[key] == pytest.approx(float(mask.double().mean()), abs=1e-12)
