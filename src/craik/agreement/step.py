@@ -58,9 +58,9 @@ class Agreement:
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
-        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`; or "masks", for
-            `Record.masks` to hold which components the rule let through, a byte a component, as `decay_masked` wants them; what
-            `collect` returns then asks for the same where ranks are combined.
+        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`; or "masks",
+            alone or among them, for `Record.masks` to hold which components the rule let through, a byte a component, as
+            `decay_masked` wants them; what `collect` returns then asks for the same where ranks are combined.
         normalise: divide each environment's gradient by its norm before the rule, so that each weighs the same however large
             its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
             pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
@@ -105,8 +105,7 @@ class Agreement:
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._keep = frozenset[str]() if keep == "masks" else _checked_names(model, keep)
-        self._keep_masks = keep == "masks"
+        self._keep, self._keep_masks = _kept(model, keep)
         divided = _checked_norm(model, normalise)
         self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
         self._accumulated: Collected | None = None
@@ -274,6 +273,15 @@ def _checked_norm(model: nn.Module, normalise: object) -> str | frozenset[str] |
         return _checked_names(model, normalise, "normalise")
     check_one_of("normalise", normalise, (None, "tensor", "model"), way_out="Or pass a list of parameters' names.")
     return normalise if isinstance(normalise, str) else None
+
+
+def _kept(model: nn.Module, keep: object) -> tuple[frozenset[str], bool]:
+    """Return names of parameters, and whether masks are asked for; in a list a parameter of that name is meant first."""
+    if keep == "masks":
+        return frozenset(), True
+    if not isinstance(keep, list | tuple | set | frozenset) or "masks" not in keep or "masks" in dict(model.named_parameters()):
+        return _checked_names(model, keep), False
+    return _checked_names(model, [name for name in keep if name != "masks"]), True  # pyright: ignore[reportUnknownVariableType]
 
 
 def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> frozenset[str]:

@@ -74,3 +74,27 @@ def test_bad_input():
     strange = Record(record.environments, record.losses, {}, {}, True, None, {"weight": torch.ones(2, 2, dtype=torch.bool)})
     with pytest.raises(ValueError, match=r"Found a mask of shape \(2, 2\) for 'weight' and shape \(2, 3\)"):
         decay_masked(model, strange, lr=0.1)
+
+
+def test_masks_are_kept_beside_statistics_of_parameters():
+    torch.manual_seed(0)
+    model, x = nn.Linear(3, 2).double(), torch.randn(6, 3, dtype=torch.float64)
+    model.register_parameter("scale", nn.Parameter(torch.ones(2, dtype=torch.float64)))
+
+    def kept(keep):
+        losses = (model(x) * model.get_parameter(names[-1])).square().sum(1)
+        return Agreement(model, AndMask(1.0), keep=keep).backward(losses, [0, 0, 1, 1, 2, 2])
+
+    names = ["weight", "bias", "scale"]
+    masks, statistics, both = kept("masks"), kept(["weight"]), kept(["weight", "masks"])
+    assert both.masks.keys() == masks.masks.keys() == set(names)
+    assert all(torch.equal(both.masks[name], masks.masks[name]) for name in names)
+    assert both.statistics.keys() == statistics.statistics.keys() == {"weight"}
+    assert statistics.masks is None
+    with pytest.raises(ValueError, match="`keep` should be a list"):
+        Agreement(model, AndMask(1.0), keep=["masks", "nonsense"])
+    names = ["weight", "bias", "masks"]  # a parameter of that name in a list is the parameter
+    model.register_parameter("masks", model.scale)
+    del model.scale
+    found = kept(["masks"])
+    assert (found.masks, found.statistics.keys()) == (None, {"masks"})
