@@ -126,7 +126,10 @@ CURVES = {
     "spirals-search": Curves(checked, None),
 }
 """Of an experiment, or of a claim of it."""
-LEFT_OUT = ("distill-noisy-labels.baselines-ill-calibrated", "distill-ablations.swimmer", "distill-ablations.halfcheetah")
+LEFT_OUT = (
+    "distill-noisy-labels.baselines-ill-calibrated",
+    *(f"distill-ablations.{body}" for body in ("swimmer", "hopper", "halfcheetah")),
+)
 """Measured once a run; and counts of pairs, of which each has a claim of its own."""
 
 

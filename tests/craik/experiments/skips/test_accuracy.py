@@ -136,6 +136,7 @@ def test_an_opponent_that_has_learnt_nothing_does_not_count():
 def curve(method, seed, *values):
     rows = [
         {"kind": "curve", "unit": "episodes", "method": method, "seed": seed, "epochs": epoch, "validation_accuracy": value}
+        | {"evaluations": 10 * epoch}
         for epoch, value in enumerate(values, start=1)
     ]
     return [*rows, {**rows[-1], "kind": "final", "evaluations": 10}]
@@ -166,11 +167,7 @@ def test_a_fall_is_that_of_a_step_which_learnt_on_every_seed():
 
 
 def test_evaluations_an_epoch_are_held_against_the_cheapest_fixed_step():
-    rows = [
-        {"seed": seed, "kind": "final", "method": method, "evaluations": spent, "epochs": 2.0, "test_accuracy": 0.5}
-        for seed, ours in enumerate((30, 34))
-        for method, spent in (("asi", ours), ("fixed-1", 100), ("fixed-2", 50), ("fixed-3", 33))
-    ]
+    rows = spending((15, 30), (17, 34))
     found = {claim.id: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
     assert found["skips-accuracy.cheaper-epochs"].measured == pytest.approx(0.32)
     assert found["skips-accuracy.cheaper"].measured == pytest.approx(32 / 33)
@@ -179,6 +176,24 @@ def test_evaluations_an_epoch_are_held_against_the_cheapest_fixed_step():
     there = {claim.id: judge(claim, [{**row, "task": "room-runner"} for row in rows], "quick") for claim in EXPERIMENT.claims}
     assert there["skips-accuracy.room-runner-cheaper"].measured == pytest.approx(32 / 33)
     assert there["skips-accuracy.cheaper"].verdict == "not measurable here"
+
+
+def spending(*curves):
+    """Rows of seeds on which ASI has spent so much after one epoch and after two, and fixed steps alike in both."""
+    return [
+        {"seed": seed, "kind": kind, "method": method, "epochs": epoch, "evaluations": spent[epoch - 1]}
+        | {"test_accuracy": 0.5, "validation_accuracy": 0.4}
+        for seed, ours in enumerate(curves)
+        for method, spent in (("asi", ours), ("fixed-1", (50, 100)), ("fixed-2", (25, 50)), ("fixed-3", (16.5, 33)))
+        for kind, epoch in (("curve", 1), ("curve", 2), ("final", 2))
+    ]
+
+
+def test_long_skips_of_exploring_alone_are_no_saving():
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "skips-accuracy.cheaper")
+    found = judge(claim, spending(*[(5, 30)] * 6), "quick")
+    assert (found.measured, found.verdict) == (pytest.approx(25 / 16.5), "does not hold")
+    assert (found.earlier[0].measured, found.earlier[0].verdict) == (pytest.approx(30 / 33), "holds")
 
 
 def test_each_task_has_claims_of_its_own():

@@ -105,10 +105,16 @@ def made_up(accuracy):
 def test_claims_can_hold_and_fail():
     good = made_up(lambda name, method: 0.9 if method == "asi" else 0.5 if name == "clean" else 0.2)
     assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
-    bad = made_up(lambda name, method: (0.6 if name == "clean" else 0.3) if method == "asi" else 0.7)
+    bad = made_up(lambda name, method: (0.6 if name == "clean" else 0.3) if method == "asi" else 0.7 - 0.1 * (name != "clean"))
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
-    alike = made_up(lambda name, method: 0.25)  # a constant
-    assert {judge(claim, alike, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    alike = made_up(lambda name, method: 0.25)  # a constant, which loses nothing
+    found = {claim.id.split(".")[1]: judge(claim, alike, "quick").verdict for claim in EXPERIMENT.claims}
+    assert {found[name] for name in ("missing", "noise", "speed")} == {"not measurable here"}
+    assert {found[name] for name in ("clean", "missing-ahead", "noise-ahead", "speed-ahead")} == {"does not hold"}
+    below_a_ceiling = made_up(lambda name, method: 0.9 if name != "clean" else 0.8 if method == "asi" else 0.85)
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "skips-corrupted.missing")
+    one = judge(claim, below_a_ceiling, "quick")
+    assert (one.verdict, one.earlier[0].verdict) == ("not measurable here", "holds")
     assert list(EXPERIMENT.figures(good)) == ["corrupted"]
 
 

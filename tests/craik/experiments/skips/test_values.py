@@ -49,11 +49,16 @@ def made_up(**errors):
 def test_claims_can_hold_and_fail():
     good = made_up(asi=0.2, fixed_3=0.9, fixed_6=0.4, regression=0.5)
     assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
-    for bad in (
-        made_up(asi=1.0, fixed_3=1.0, fixed_6=1.0, regression=1.0),
-        made_up(asi=0.9, fixed_3=0.8, fixed_6=2.0, regression=0.4),
-    ):
-        assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    bad = made_up(asi=0.9, fixed_3=0.8, fixed_6=2.0, regression=0.4)
+    assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    constant = made_up(asi=1.0, fixed_3=4.0, fixed_6=8.0, regression=1.0)
+    found = {claim.id.split(".")[1]: judge(claim, constant, "quick") for claim in EXPERIMENT.claims}
+    assert {name: one.verdict for name, one in found.items()} == {
+        "generalises": "does not hold",
+        "over-fixed": "not measurable here",
+        "over-regression": "does not hold",
+    }
+    assert found["over-fixed"].earlier[0].verdict == "holds"
     assert list(EXPERIMENT.figures(good)) == ["values"]
     assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)
 

@@ -74,12 +74,16 @@ ORDER = (
 HARDLY_LESS = 0.95
 """Above this ratio an error is larger than another, or hardly less."""
 
+CLEARLY = (1.0, 1.0, HARDLY_LESS, HARDLY_LESS, HARDLY_LESS)
+"""For each pair of `ORDER` the ratio that it must exceed: the figure has LDT and PT clearly below no teacher."""
+
 
 @dataclass(frozen=True)
 class InOrder:
     """A measure for `Claim`: on one body, how many pairs of `ORDER` come in order, by medians of ratios over seeds."""
 
     environment: str
+    least: tuple[float, ...] = CLEARLY
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the number with its interval over seeds, or None where another body was run or a variant is missing."""
@@ -92,7 +96,8 @@ class InOrder:
         ratios = np.array([np.divide(errors[worse], errors[better]) for worse, better in ORDER])
 
         def count(seeds: np.ndarray[Any, np.dtype[Any]], axis: int) -> Any:  # noqa: ANN401  # an array, or a scalar of numpy
-            return (np.median(ratios[:, seeds.astype(int)], axis=axis) > HARDLY_LESS).sum(axis=0)
+            medians = np.median(ratios[:, seeds.astype(int)], axis=axis)
+            return np.greater(medians.T, self.least).sum(axis=-1)
 
         return bootstrap(range(ratios.shape[1]), count)
 
@@ -205,6 +210,16 @@ _PARTS = (
 
 OTHER_BODIES = ("Swimmer", "Hopper", "HalfCheetah")
 
+_FIVE_OF_FIVE = at_least(
+    len(ORDER),
+    of=f"pairs of errors with a median ratio above {HARDLY_LESS:g}, of five (no teacher over LDT, no teacher over PT, and FT, "
+    "RT-16, AR over no teacher),",
+)
+
+
+_LEVEL = {("Swimmer", "permuted"), ("Hopper", "permuted")}
+_NOTHING_TO_DEGRADE = " LDT itself is not below no teacher there after these 100 rounds, so that there is little to degrade."
+
 
 def _body_claims(body: str) -> list[Claim]:
     """Return Walker2d's four sentences of another body, with Walker2d's conditions."""
@@ -241,7 +256,7 @@ def _body_claims(body: str) -> list[Claim]:
             source="paper section 4.4, appendix B.2.4 and figure 8",
             measure=measure,
             condition=condition.at(*_WITH_BODIES),
-            tried="Measured by the preset bodies.",
+            tried="Measured by the preset bodies." + (_NOTHING_TO_DEGRADE if (body, name) in _LEVEL else ""),
         )
         for name, text, measure, condition in sentences
     ]
@@ -280,7 +295,9 @@ CLAIMS = (
             source=_FIGURE,
             measure=Ratio(f"noise-{frames}", "noise-16"),
             condition=high_below(1, of="error as a multiple of RT-16's").at(*_WITH_INPUTS),
-            tried="Not run in the quick preset; measured by the preset inputs, in 100 rounds.",
+            tried="Not run in the quick preset; measured by the preset inputs, in 100 rounds, which has no student without a "
+            "teacher. On other seeds, in quick, one has 0.0244 in the median, 0.59 of RT-16's error here: RT-8, with 0.0247, "
+            "is not shown to be below it.",
         )
         for frames in (4, 8)
     ),
@@ -301,18 +318,23 @@ CLAIMS = (
             measure=InOrder(body),
             condition=at_least(
                 len(ORDER),
-                of=f"pairs of errors with a median ratio above {HARDLY_LESS:g}, of five (no teacher over LDT, no teacher over "
-                "PT, and FT, RT-16, AR over no teacher),",
+                of="pairs of errors in order by their median ratio, of five (no teacher over LDT and over PT, above 1, and FT, "
+                f"RT-16, AR over no teacher, above {HARDLY_LESS:g}),",
             )
             .instead_of(
-                above(
-                    HARDLY_LESS,
-                    of="least of the ratios of errors no teacher over LDT, no teacher over PT, and FT, RT-16, AR over no "
-                    "teacher,",
+                _FIVE_OF_FIVE.instead_of(
+                    above(
+                        HARDLY_LESS,
+                        of="least of the ratios of errors no teacher over LDT, no teacher over PT, and FT, RT-16, AR over no "
+                        "teacher,",
+                    ).at(*_WITH_BODIES),
+                    "The least ratio is mostly that of AR, which has a claim of its own: one number stood in two rows. How "
+                    "many pairs are in order asks the same of the medians.",
+                    LeastOfOrder(body),
                 ).at(*_WITH_BODIES),
-                "The least ratio is mostly that of AR, which has a claim of its own: one number stood in two rows. How many "
-                "pairs are in order asks the same of the medians.",
-                LeastOfOrder(body),
+                "Five students that are alike passed: of no teacher over LDT and over PT, too, no more was asked than "
+                f"{HARDLY_LESS:g}.",
+                InOrder(body, (HARDLY_LESS,) * len(ORDER)),
             )
             .at(*_WITH_BODIES),
             tried="Measured by the preset bodies.",

@@ -44,6 +44,18 @@ def _ahead(corruption: str) -> Callable[[Rows], Measurement | None]:
     return measure
 
 
+def _loses_less_of_something(corruption: str) -> Callable[[Rows], Measurement | None]:
+    """The same as `_loses_less`; None where the fixed step loses nothing, in the median, which nobody can lose less of."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        table = accuracies(rows)
+        best = best_fixed(table, "clean")
+        lost = _measured(_differences(table, ("clean", best), (corruption, best))) if best else None
+        return _loses_less(corruption)(rows) if lost and lost.value > 0 else None
+
+    return measure
+
+
 def _loses_less(corruption: str) -> Callable[[Rows], Measurement | None]:
     """What the fixed step that is best on clean episodes loses by the corruption, less what ASI loses by it."""
 
@@ -60,6 +72,15 @@ def _loses_less(corruption: str) -> Callable[[Rows], Measurement | None]:
 
 _AHEAD = "test accuracy of ASI less that of the fixed step that is best under it, median over seeds,"
 _LESS = "accuracy lost by the fixed step that is best on clean episodes, less that lost by ASI, median over seeds,"
+_ROBUST = low_above(
+    0,
+    of="accuracy lost by the fixed step that is best on clean episodes, if it loses any, less that lost by ASI, median "
+    "over seeds,",
+)
+_NOTHING_LOST = (
+    "Where half of the frames are missing both end higher than on clean episodes, steps of 6 at 0.91 for 0.85 and ASI at 0.91 "
+    "for 0.81: who begins lower gains more below a common ceiling."
+)
 _SOURCE = "thesis chapter 2, introduction, behind figure 2.1"
 _TRIED = "Board, place codes, budget and learning rate come from a prototype on other seeds; see the experiment's README."
 
@@ -77,8 +98,8 @@ CLAIMS = (
         text="ASI is more robust than a fixed step where half of the frames are missing.",
         source=_SOURCE,
         kind="hypothesis",
-        measure=_loses_less("missing-50"),
-        condition=low_above(0, of=_LESS),
+        measure=_loses_less_of_something("missing-50"),
+        condition=_ROBUST.instead_of(low_above(0, of=_LESS), _NOTHING_LOST, _loses_less("missing-50")),
         tried=_TRIED,
     ),
     Claim(
@@ -95,8 +116,8 @@ CLAIMS = (
         text="ASI is more robust than a fixed step where half of the frames are noise.",
         source=_SOURCE,
         kind="hypothesis",
-        measure=_loses_less("noise-50"),
-        condition=low_above(0, of=_LESS),
+        measure=_loses_less_of_something("noise-50"),
+        condition=_ROBUST.instead_of(low_above(0, of=_LESS), _NOTHING_LOST, _loses_less("noise-50")),
         tried=_TRIED,
     ),
     Claim(
@@ -114,8 +135,8 @@ CLAIMS = (
         text="ASI is more robust than a fixed step where training episodes are played at half to twice their speed.",
         source=_SOURCE,
         kind="hypothesis",
-        measure=_loses_less("speed"),
-        condition=low_above(0, of=_LESS),
+        measure=_loses_less_of_something("speed"),
+        condition=_ROBUST.instead_of(low_above(0, of=_LESS), _NOTHING_LOST, _loses_less("speed")),
         tried=_TRIED,
     ),
     Claim(

@@ -8,7 +8,13 @@ _ACTIONS = "thesis sections 2.1.1 and 2.5: actions; no numbers"
 _TRIED = "The length of training was chosen on seed 1000 alone; see the experiment's README."
 
 
-def _hypothesis(name: str, text: str, methods: tuple[str, str], of: str, source: str = _SOURCE) -> Claim:
+_HARDLY_LEARNT = (
+    f"{_TRIED} The model of every frame is 0.106 [-0.043, 0.198] above the most frequent cell: it is not established to have "
+    "learnt anything on this budget."
+)
+
+
+def _hypothesis(name: str, text: str, methods: tuple[str, str], of: str, source: str = _SOURCE, tried: str = _TRIED) -> Claim:
     """Return the claim that the first of two methods ends right more often; ``of`` says than what."""
     return Claim(
         id=f"skips-options.{name}",
@@ -17,7 +23,7 @@ def _hypothesis(name: str, text: str, methods: tuple[str, str], of: str, source:
         source=source,
         measure=ahead(*methods),
         condition=low_above(0, of=f"share of right ends less that {of}, median over seeds,"),
-        tried=_TRIED,
+        tried=tried,
     )
 
 
@@ -34,6 +40,7 @@ CLAIMS = (
         "It ends right more often than a model of all options that predicts every frame.",
         ("joint", "every-frame"),
         "of steps of 1",
+        tried=_HARDLY_LEARNT,
     ),
     _hypothesis(
         "switches",
