@@ -125,7 +125,8 @@ CLAIMS = (
     ),
     Claim(
         id="popart-tasks.and-mask",
-        text="The AND-mask over tasks learns more than averaging, if each task's gradient is divided by its norm.",
+        text="The AND-mask over tasks and the division of each task's gradient by its norm together learn more than averaging "
+        "alone.",
         source="ours; issue 'control'",
         measure=less("and-mask-normalised", "none", "mean"),
         condition=low_above(
@@ -134,8 +135,10 @@ CLAIMS = (
             "measure, mean over seeds,",
         ),
         kind="ours",
-        tried="Without the division it learns no task at all, as averaging does: both stay at chance in all eight tasks, on "
-        "all six seeds of quick. Beside PopArt the mask changes little.",
+        tried="Two changes are tested as one: averaging of divided gradients was not run. Without the division the mask learns "
+        "no task at all, as averaging does: both stay at chance in all eight tasks, on all six seeds of quick; with it one of "
+        "the six stays there. Beside PopArt the mask gains nothing: PopArt with it less PopArt has a mean of -0.082 [-0.196, "
+        "0.041], a worst task of -0.175 [-0.274, -0.077].",
     ),
     Claim(
         id="popart-tasks.preserved",
