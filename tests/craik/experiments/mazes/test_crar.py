@@ -35,6 +35,20 @@ def test_the_rows_can_be_judged_and_drawn(rows):
     assert EXPERIMENT.progress(SMALL, rows[-1])[0] == 1
 
 
+def test_a_misled_planner_below_chance_does_not_show_that_a_model_helps():
+    (claim,) = (one for one in EXPERIMENT.claims if one.id == "crar-mazes.misled")
+    returned = {("misled", 6): -2.0, ("random", None): 0.5, ("crar", 0): 0.0}
+    for own, verdict in ((0.0, "does not hold"), (1.0, "holds")):
+        rows = [
+            {"seed": seed, "arm": arm, "depth": depth, "return": value + 0.01 * seed}
+            for seed in range(6)
+            for (arm, depth), value in {**returned, ("crar", 6): own}.items()
+        ]
+        judged = judge(claim, Rows(rows), "quick")
+        assert judged.measured == pytest.approx(own - 0.5)
+        assert (judged.verdict, judged.earlier[0].verdict) == (verdict, "holds")
+
+
 def test_the_same_seed_gives_the_same_rows(rows):
     assert [{"seed": 1000, **row} for row in run(replace(SMALL, seed=1000))] == list(rows.by("seed")[1000])
 

@@ -14,8 +14,8 @@ _TRIED = (
     "Seeds 200 to 205 judge, on which nothing was looked at. On 100 to 105, which had judged two records before, after each of "
     "which the method was changed, the same method looks better: depth 2.30 [1.97, 2.58], further 1.63 [1.27, 1.94], "
     "model-free 1.15 [0.78, 1.56], random 3.27 [3.01, 3.51]. Of the middle record there (commit 4d2ef78f) four of the five "
-    "claims did not hold: depth 0.07 [-0.62, 1.01], further -0.14 [-0.66, 0.49], model-free -1.57 [-2.23, -0.83], random "
-    "0.55 [-0.24, 1.46]. "
+    "claims, as they were asked then, did not hold: depth 0.07 [-0.62, 1.01], further -0.14 [-0.66, 0.49], model-free -1.57 "
+    "[-2.23, -0.83], random 0.55 [-0.24, 1.46]. "
     "Recorded first with 2000 updates on 20,000 steps in 500 mazes: neither this nor the control against a random agent held. "
     "On seed 1000 then: 6000 updates on these steps (Q alone gained, Q beside a model did not); the model's loss weighed 0.2, "
     "0.02 and 0.005 (Q as good as alone at 0.005, but a model too coarse to plan in); C of 1 for 5; 64 units in the model. "
@@ -50,6 +50,13 @@ def less(one: tuple[str, int | None], other: tuple[str, int | None]) -> Callable
     return measure
 
 
+def best_of_others(rows: Rows) -> Measurement | None:
+    """Return what planning ahead returns more than the best of a misled planner, chance and acting by Q, mean over seeds."""
+    others = [returns(rows, *one) for one in (("misled", DEEP), ("random", None), ("crar", 0))]
+    own = returns(rows, "crar", DEEP)
+    return bootstrap(np.subtract(own, np.max(others, axis=0)).tolist(), np.mean) if own and all(others) else None
+
+
 CLAIMS = (
     Claim(
         id="crar-mazes.depth",
@@ -77,12 +84,24 @@ CLAIMS = (
     ),
     Claim(
         id="crar-mazes.misled",
-        text="It is the model that helps: told another action than the one asked about, the same planner is worse.",
+        text="It is the model that helps: planning in it is better than the best of acting by Q, chance and planning in a "
+        "model that is told another action than the one asked about.",
         source="ours",
-        measure=less(("crar", DEEP), ("misled", DEEP)),
-        condition=low_above(0, of="return on unseen mazes, depth 6 less that with a misled model, mean over seeds,"),
+        measure=best_of_others,
+        condition=low_above(
+            0,
+            of="return on unseen mazes, depth 6 less the best of misled depth 6, random and depth 0 by seed, mean over seeds,",
+        ).instead_of(
+            low_above(0, of="return on unseen mazes, depth 6 less that with a misled model, mean over seeds,"),
+            "The misled planner does worse than chance, -2.33 against -1.50 on seeds 200 to 205: being above it says little.",
+            less(("crar", DEEP), ("misled", DEEP)),
+        ),
         kind="control",
-        tried="It held in all three records on seeds 100 to 105, 1.28, 1.14 and 4.11, and holds on 200 to 205, which judge.",
+        tried="The best of the others was asked for after the rows had been read. The misled planner is the worst of the three "
+        "on every seed of every record, so that depth 0 or chance decides. By it the claim holds on 200 to 205, which judge, "
+        "0.95 [0.28, 1.61], and in the third record on 100 to 105, 2.30 [1.97, 2.58]; not in the first, 0.52 [-0.15, 1.22], "
+        "nor in the middle one, 0.02 [-0.68, 0.93]. Less the misled planner alone it was above 0 in all four: 2.25, 4.11, 1.28 "
+        "and 1.14.",
     ),
     Claim(
         id="crar-mazes.random",
