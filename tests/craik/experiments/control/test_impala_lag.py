@@ -100,6 +100,23 @@ def test_actors_are_shown_and_judged():
     assert EXPERIMENT.progress(config, made[-1]) == (1.0, "2 actors, vtrace")
 
 
+def test_the_order_s_interval_is_of_seeds_drawn_anew():
+    """Medians are in order; on two seeds of six one-step importance sampling is far below no correction."""
+    (claim,) = (one for one in EXPERIMENT.claims if one.id == "impala-lag.order")
+    ends = {"vtrace": [0.9] * 6, "one-step": [0.5, 0.5, 0.5, 0.5, -0.5, -0.5], "none": [0.4] * 6, "epsilon": [0.4] * 6}
+    made = [
+        {"seed": seed, "kind": "curve", "lag": 16, "method": method, "world": "catch", "frames": 1, "score": score}
+        for method, scores in ends.items()
+        for seed, score in enumerate(scores)
+    ]
+    judged = judge(claim, Rows(made), "quick")
+    assert judged.measured == pytest.approx(0.1)
+    assert judged.low < 0 < judged.high == pytest.approx(0.1)
+    assert (judged.verdict, judged.earlier[0].verdict) == ("does not hold", "holds")
+    few = judge(claim, Rows(made).where(lambda row: row["seed"] in (3, 4)), "quick")
+    assert (few.low, few.high, few.n) == (pytest.approx(-0.9), pytest.approx(0.1), 2)
+
+
 @pytest.mark.extra("cluster", "ray")
 def test_a_learner_and_its_actors():
     config = replace(TINY, lags=(), actors=(1, 2), mdps=0, updates=6)

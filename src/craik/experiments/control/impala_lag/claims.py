@@ -1,12 +1,12 @@
 """What is claimed of lag; written before any recorded run."""
 
-import statistics
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from craik.experiments.control.impala_lag.run import CORRECTIONS, METHODS
-from craik.lab import Claim, Measurement, Rows, at_least, below, bootstrap, high_below, low_above
+from craik.lab import Claim, Measurement, Rows, at_least, below, bootstrap, high_below, low_above, low_at_least
 
 LAST = 3
 """Reports at the end of which the mean counts as a method's score."""
@@ -40,16 +40,20 @@ def spread(rows: Rows) -> Measurement | None:
 
 
 def order(rows: Rows) -> Measurement | None:
-    """Return the least step of vtrace >= one-step >= none, of medians over seeds, at the two largest lags."""
+    """Return the least step of vtrace >= one-step >= none, of medians over seeds, at the two largest lags.
+
+    Its interval is that of seeds drawn anew, of which each brings all its scores.
+    """
     lags = sorted({int(found) for found in rows.where(kind="curve")["lag"]})[-2:]
-    steps: list[float] = []
-    count = 0
-    for lag in lags:
-        found = scores(rows, lag)
-        middle = {name: statistics.median(values) for name, values in found.items()}
-        steps += [middle["vtrace"] - middle["one-step"], middle["one-step"] - middle["none"]]
-        count = len(found["none"])
-    return Measurement(min(steps), min(steps), min(steps), count) if steps else None
+    if not lags:
+        return None
+    found = np.array([[scores(rows, lag)[name] for name in ("vtrace", "one-step", "none")] for lag in lags])
+
+    def least(seeds: np.ndarray[Any, np.dtype[Any]], axis: int) -> Any:  # noqa: ANN401  # an array, or a scalar of numpy
+        middle = np.median(found[..., seeds.astype(int)], axis=axis)
+        return np.min(middle[:, :-1] - middle[:, 1:], axis=(0, 1))
+
+    return bootstrap(range(found.shape[-1]), least)
 
 
 def actors(key: str, rows: Rows) -> dict[int, dict[str, list[float]]]:
@@ -86,6 +90,11 @@ def largest(key: str) -> Callable[[Rows], Measurement | None]:
     return measure
 
 
+_ORDER = (
+    "least step of the order at the two largest lags, of medians over seeds of the mean of the last three reports (of 20 in "
+    "quick),"
+)
+
 CLAIMS = (
     Claim(
         id="impala-lag.lag",
@@ -116,11 +125,13 @@ CLAIMS = (
         source="IMPALA, table 2",
         printed="V-trace best on 3 of 5 tasks without replay, 4 of 5 with (from memory, unchecked)",
         measure=order,
-        condition=at_least(
-            0,
-            of="least step of the order at the two largest lags, of medians over seeds of the mean of the last three reports "
-            "(of 20 in quick),",
+        condition=low_at_least(0, of=_ORDER).instead_of(
+            at_least(0, of=_ORDER),
+            "The medians alone were asked, without an interval: with seeds drawn anew the least step is -0.054 to 0.078.",
         ),
+        tried="The interval was asked for after the rows had been read. What fails is one step of four: at lag 16 one-step "
+        "importance sampling is 0.024 [-0.054, 0.129] above no correction, less than it on one seed of six. V-trace is above "
+        "one-step importance sampling at both lags, 16 and 64, and that above no correction at 64, on every seed.",
     ),
     Claim(
         id="impala-lag.fixed-point",
