@@ -23,6 +23,20 @@ def test_the_rows_can_be_judged_and_drawn(rows):
     assert EXPERIMENT.progress(SMALL, rows[-1])[0] == 1
 
 
+def test_a_flat_network_that_builds_nothing_remembers_nothing():
+    (claim,) = (one for one in EXPERIMENT.claims if one.id == "one-shot-towers.flat")
+    for seen, verdict in ((0.0, "does not hold"), (0.9, "holds")):
+        built = {("attention", "unseen"): 1.0, ("flat", "unseen"): 0.0, ("flat", "seen"): seen}
+        rows = [
+            {"seed": seed, "kind": "final", "arm": arm, "tasks": tasks, "success": success}
+            for seed in range(6)
+            for (arm, tasks), success in built.items()
+        ]
+        judged = judge(claim, Rows(rows), "quick")
+        assert (judged.measured, judged.verdict) == (seen, verdict)
+        assert (judged.earlier[0].measured, judged.earlier[0].verdict) == (1.0, "holds")
+
+
 def test_the_same_seed_gives_the_same_rows(rows):
     assert [{"seed": 1000, **row} for row in run(replace(SMALL, seed=1000))] == list(rows.by("seed")[1000])
 

@@ -22,6 +22,13 @@ def success(arm: str, over: str = "", tasks: str = "unseen") -> Callable[[Rows],
     return measure
 
 
+def remembered(rows: Rows) -> Measurement | None:
+    """Return the share of tasks built that were trained on less that of unseen ones, flat network, mean over seeds."""
+    some = rows.where(kind="final", arm="flat")
+    seen, unseen = (some.where(tasks=tasks)["success"] for tasks in ("seen", "unseen"))
+    return bootstrap(np.subtract(seen, unseen), np.mean) if seen and unseen else None
+
+
 CLAIMS = (
     Claim(
         id="one-shot-towers.unseen",
@@ -34,8 +41,14 @@ CLAIMS = (
         id="one-shot-towers.flat",
         text="A flat network on the same frames remembers the tasks it saw.",
         source=_SOURCE,
-        measure=success("attention", "flat"),
-        condition=low_above(0.3, of="share of unseen tasks built, attention less flat network, mean over seeds,"),
+        measure=remembered,
+        condition=low_above(0.3, of="share of tasks built by the flat network, seen less unseen, mean over seeds,").instead_of(
+            low_above(0.3, of="share of unseen tasks built, attention less flat network, mean over seeds,"),
+            "An untrained flat network passed: attention is 0.99 above one that builds nothing, and remembers nothing.",
+            success("attention", "flat"),
+        ),
+        tried="Tasks that it saw were asked for after the rows had been read. Of those it builds 0.62, of unseen ones 0.21 "
+        "(attention 0.99 of either): it remembers a part.",
     ),
     Claim(
         id="one-shot-towers.demonstration",
