@@ -24,6 +24,18 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     assert grammar.EXPERIMENT.figures(Rows(rows))
 
 
+def test_every_class_is_to_be_found():
+    (claim,) = (one for one in grammar.EXPERIMENT.claims if one.id == "grammar.generalises")
+    made = [
+        {"seed": 100, "kind": "class", "class": name, "method": method, "arm": arm, "f1": f1 if arm == "all words" else 1.0}
+        for name, f1 in (("exceptions", 0.6), ("keywords", 0.2))
+        for method, arm in (("neighbours", "all words"), ("neighbours", "pooled"))
+    ]
+    judged = judge(claim, Rows(made), "quick")
+    assert (judged.measured, judged.earlier[0].measured) == (pytest.approx(0.4), 0.6)
+    assert (judged.verdict, judged.earlier[0].verdict) == ("does not hold so far", "holds so far")
+
+
 def test_scores_are_those_of_a_list_by_hand():
     distances = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.9}
     found = scored(distances, {"a", "b", "d"}, ["a"], 0.25)
