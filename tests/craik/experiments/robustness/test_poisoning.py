@@ -27,6 +27,19 @@ def test_every_learner_and_every_pair_is_there(rows):
     assert max(found.where(kind="own", family="logistic")["foretold"]) < 1e-3
 
 
+def test_errors_are_read_where_the_attacker_did_not_look(rows):
+    for claim in poisoning.EXPERIMENT.claims[:3]:
+        family = claim.id.removeprefix("poisoning.regularised-")
+        found = Rows(rows).where(kind="own", family=family)
+        weak, strong = (found.where(complexity=one)[0] for one in "HL")
+        judged = judge(claim, Rows(rows), "quick")
+        rises = [
+            weak[f"poisoned{where}"] - weak[f"clean{where}"] - strong[f"poisoned{where}"] + strong[f"clean{where}"]
+            for where in ("", "_validation")
+        ]
+        assert [judged.measured, judged.earlier[0].measured] == pytest.approx(rises)
+
+
 def test_a_tenth_of_all_is_poison():
     assert Config().count(0.1) == 11
     data = board(Config(), "8-9")

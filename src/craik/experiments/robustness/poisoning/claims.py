@@ -16,16 +16,14 @@ def over_seeds(number: Callable[[Rows], float]) -> EachSeed:
     return EachSeed(lambda rows: number(found) if len(found := rows.where(pair=PAIR)) else None)
 
 
-def regularised(family: str) -> Callable[[Rows], float]:
-    """Return the rise of the validation error, the complex learner's less the simple one's."""
+def regularised(family: str, where: str = "") -> Callable[[Rows], float]:
+    """Return the rise of the test error, or of that `where` a row has it, the complex learner's less the simple one's."""
 
     def number(rows: Rows) -> float:
         some = rows.where(kind="own", family=family, share=SHARE)
-        rise = {
-            c: some.where(complexity=c)["poisoned_validation"][0] - some.where(complexity=c)["clean_validation"][0]
-            for c in "HL"
-        }
-        return rise["H"] - rise["L"]
+        both = [some.where(complexity=c) for c in "HL"]
+        weak, strong = (one[f"poisoned{where}"][0] - one[f"clean{where}"][0] for one in both)
+        return weak - strong
 
     return number
 
@@ -58,9 +56,16 @@ CLAIMS = (
             source=_PAPER,
             measure=over_seeds(regularised(family)),
             condition=low_above(
-                0.0, of="rise of validation error at 10 % poison, weakly less strongly regularised, mean over seeds,"
+                0.0, of="rise of test error at 10 % poison, weakly less strongly regularised, mean over seeds,"
+            ).instead_of(
+                low_above(
+                    0.0, of="rise of validation error at 10 % poison, weakly less strongly regularised, mean over seeds,"
+                ),
+                "It was read on the attacker's own validation set, whose loss the poison raises.",
+                over_seeds(regularised(family, "_validation")),
             ),
-            tried="The same budget of poison for all three learners; nothing was searched for one of them.",
+            tried="The same budget of poison for all three learners; nothing was searched for one of them. Test error was "
+            "asked for after the rows had been read.",
         )
         for family in ("logistic", "ridge", "svm")
     ),
