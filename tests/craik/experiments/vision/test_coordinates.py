@@ -24,13 +24,20 @@ SMALL = {
 }
 
 
+def claim_of(name):
+    (claim,) = (one for one in EXPERIMENT.claims if one.id == name)
+    return claim
+
+
 @pytest.fixture(scope="module")
 def rows():
     return rows_of(EXPERIMENT, **SMALL)
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
-    check_measured_and_drawn(EXPERIMENT, rows, ("quick", "gan"))
+    covers = EXPERIMENT.claims.index(claim_of("coordinates.gan-covers"))  # no GAN paints a square after one step
+    measurable = replace(EXPERIMENT, claims=EXPERIMENT.claims[:covers] + EXPERIMENT.claims[covers + 1 :])
+    check_measured_and_drawn(measurable, rows, ("quick", "gan"))
     assert set(EXPERIMENT.figures(Rows(rows))) == {"places", "training", "gan"}
 
 
@@ -39,6 +46,23 @@ def test_the_gan_alone():
     assert {str(row["kind"]) for row in some} == {"gan"}
     assert set(EXPERIMENT.figures(some)) == {"gan"}
     assert all(0 <= EXPERIMENT.progress(EXPERIMENT.presets["gan"].config, row)[0] <= 1 for row in some)
+
+
+def test_places_count_where_both_gans_paint_squares():
+    def judged(*shares):
+        """Of seeds with this share of pictures with a square, and as many places, without coordinates."""
+        made = [
+            {"seed": seed, "kind": "gan", "network": network, "squares": share, "covered": share}
+            for seed, plain in enumerate(shares)
+            for network, share in (("coordinates", 0.9), ("plain", plain))
+        ]
+        return judge(claim_of("coordinates.gan-covers"), Rows(made), "gan")
+
+    assert judged(0.0, 0.1).measured is None
+    assert judged(0.0, 0.1).earlier[0].verdict == "holds so far"
+    some = judged(0.0, 0.5)
+    assert (some.measured, some.n) == (pytest.approx(0.4), 1)
+    assert some.earlier[0].measured == pytest.approx(0.65)
 
 
 def test_the_same_seed_gives_the_same_rows(rows):
