@@ -41,7 +41,8 @@ CLAIMS = (
         source=f"{_PAPER}: above 60 words",
         measure=EachSeed(lambda rows: words(rows, "eager 2", (6, 8)) - words(rows, "attention", (6, 8))),
         condition=low_above(
-            0.0, of="share of right words at 6 and 8 clauses, eager with 2 pads less attention, mean over seeds,"
+            0.0,
+            of="share of right words at 6 and 8 clauses, unseen lengths, eager with 2 pads less attention, mean over seeds,",
         ),
     ),
     Claim(

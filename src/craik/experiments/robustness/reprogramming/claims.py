@@ -93,7 +93,7 @@ CLAIMS = (
     ),
     Claim(
         id="reprogramming.linear-bias",
-        text="Its accuracy is that of the best bias.",
+        text="Its accuracy is no higher than that of the best bias.",
         source="reading digest; by hand",
         measure=EachSeed(over_bias),
         condition=at_most(0.05, of="accuracy of a linear host above that of a trained bias, at most, mean over seeds,"),
