@@ -1,6 +1,6 @@
 """What is claimed of conflict rules on the spirals; written before any recorded run."""
 
-from craik.lab import Claim, OverSeeds, Paired, at_least, at_most, low_above
+from craik.lab import Claim, Measurement, OverSeeds, Paired, Rows, at_least, at_most, bootstrap, low_above
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 
@@ -12,6 +12,18 @@ def _accuracy(method: str, board: str = "shortcuts") -> OverSeeds:
 _END = {"kind": "final", "board": "none"}
 AHEAD = Paired("accuracy", _END | {"method": "qualitative-decay"}, _END | {"method": "and-mask"})
 """How much more accurate Gail-Simon's rule with decay is than the AND-mask without shortcuts, seed by seed."""
+
+
+def owed_to_l2(rows: Rows) -> Measurement | None:
+    """Return the lower of the AND-mask's accuracy with L2 over 0.9 and that without below 0.6, both medians over seeds."""
+    found = [
+        rows.where(kind="final", board="shortcuts", method=method)["accuracy"] for method in ("and-mask", "and-mask-no-l2")
+    ]
+    if not all(found):
+        return None
+    apart = ([one - 0.9 for one in found[0]], [0.6 - one for one in found[1]])
+    return min((bootstrap(one) for one in apart), key=lambda one: one.value)
+
 
 CLAIMS = (
     Claim(
@@ -43,10 +55,18 @@ CLAIMS = (
         id="conflict-spirals.l2",
         text="The AND-mask owes its success to decay, too: without L2 it fails.",
         source=_SOURCE,
-        measure=_accuracy("and-mask-no-l2"),
-        condition=at_most(0.6, of="test accuracy without L2, median over seeds,"),
+        measure=owed_to_l2,
+        condition=at_least(
+            0.0, of="the lower of test accuracy with L2 over 0.9 and without it below 0.6, medians over seeds,"
+        ).instead_of(
+            at_most(0.6, of="test accuracy without L2, median over seeds,"),
+            "The AND-mask met it with L2, too, at .579: on this board there is no success to owe.",
+            _accuracy("and-mask-no-l2"),
+        ),
         kind="ours",
-        tried="On the small board and in half the steps the AND-mask fails with L2 too (seed 1000); see `spirals`.",
+        tried="On the small board and in half the steps the AND-mask fails with L2 too (seed 1000), as it does in these rows: "
+        ".579 with it, .544 without, seed by seed .041 [.011, .099] more. Where it succeeds, "
+        "spirals-sensitivity.weight-decay asks it.",
     ),
     Claim(
         id="conflict-spirals.differs",

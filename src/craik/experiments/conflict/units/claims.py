@@ -26,14 +26,18 @@ def worst(example: str, method: str) -> Callable[[Rows], Measurement | None]:
 
 
 _END = {"kind": "final", "example": "regression", "environments": 3}
-OVER_CAUSES = Paired("test_error", _END | {"method": "homogeneous-decay, own units"}, _END | {"method": "mean"}, over=True)
-"""The rule's error on the regression with three environments, over pooled training's."""
+_RULE_IN_UNITS = _END | {"method": "homogeneous-decay, own units"}
+OVER_POOLED = Paired("test_error", _RULE_IN_UNITS, _END | {"method": "mean, own units"}, over=True)
+"""The rule's error on the regression with three environments, over that of pooled training in the same units."""
+OVER_PLAIN = Paired("test_error", _RULE_IN_UNITS, _END | {"method": "mean"}, over=True)
+"""The same over that of pooled training in the units that the losses came in."""
 
 CLAIMS = (
     Claim(
         id="conflict-units.two",
-        text="Cochran's test as a mask, with decay of what it masks, solves cows and camels, as no published method does.",
-        source=f"{_SOURCE}; arXiv:2102.10867 table 1 (ERM .42, ANDMask .44, IRM .45, oracle .00)",
+        text="Cochran's test as a mask, with decay of what it masks, solves cows and camels, as with three environments no "
+        "published method does.",
+        source=f"{_SOURCE}; arXiv:2102.10867 table 1 (ERM .42, ANDMask .44, IRM .45, oracle .00); with eight IGA does (.04)",
         measure=worst("cows", _RULE),
         condition=high_at_most(0.02, of="larger test error with 3 and 8 environments, median over seeds,"),
         kind="ours",
@@ -58,11 +62,18 @@ CLAIMS = (
     ),
     Claim(
         id="conflict-units.one",
-        text="With every environment's loss in units of its own it beats pooled training on the regression as well.",
+        text="With every environment's loss in units of its own it beats pooled training in the same units on the regression.",
         source=f"{_SOURCE}; arXiv:2102.10867 table 1 (ERM 13.4, ANDMask 10.6, oracle 10.4)",
-        measure=OVER_CAUSES,
-        condition=high_at_most(0.95, of="test error over pooled training's, 3 environments, median over seeds,"),
+        measure=OVER_POOLED,
+        condition=high_at_most(
+            0.95, of="test error over that of pooled training in the same units, 3 environments, median over seeds,"
+        ).instead_of(
+            high_at_most(0.95, of="test error over pooled training's, 3 environments, median over seeds,"),
+            "Pooled training in the same units met it, too: all of the gain was the units'.",
+            OVER_PLAIN,
+        ),
         kind="ours",
-        tried="Plain pooled training in such units does as well (seeds 1000 to 1003); with 8 environments the rule masks all.",
+        tried="Pooled training in such units is at .819 [.761, .859] of pooled training without them, as low as the rule; "
+        "so it was on seeds 1000 to 1003. With 8 environments the rule masks all.",
     ),
 )
