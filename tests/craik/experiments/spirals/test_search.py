@@ -48,6 +48,17 @@ def test_penalties_are_compared_with_none_over_drawn_trials():
     assert (found["l2"].measured, found["l2"].verdict) == (pytest.approx(-0.05), "does not hold so far")
 
 
+def test_a_trial_that_diverged_counts_as_nothing_whatever_its_last_look_said():
+    def measured(outcome):
+        rows = [
+            {"kind": "trial", "seed": seed, "l1": l1, "l2": 0.0, "validation_accuracy": 0.6, "outcome": said}
+            for seed, l1, said in ((1, 1e-5, outcome), (2, 1e-5, "finished"), (3, 0.0, "finished"))
+        ]
+        return judge(EXPERIMENT.claims[0], rows, "paper").measured
+
+    assert (measured("finished"), measured("diverged: Every loss should be finite.")) == pytest.approx((0.0, -0.3))
+
+
 def test_a_trial_that_diverges_is_recorded(monkeypatch):
     wild = Training(environments=3, examples=32, epochs=40, batch=16, learning_rate=1e30, optimizer="sgd")
     monkeypatch.setattr(search, "draw", lambda config: wild)

@@ -5,7 +5,7 @@ from craik.lab import Experiment
 
 EXPERIMENT = Experiment(
     name="spiral-environments",
-    title="How many environments it takes: averaging needs a thousand before it finds the spirals, the AND-mask a handful.",
+    title="How many environments it takes: averaging needs a thousand before it finds the spirals, the AND-mask far fewer.",
     reproduces="thesis appendix B.2.4, figure B.6; paper, the same appendix, figure 15",
     presets=run.PRESETS,
     run=run.run,
