@@ -6,7 +6,7 @@ import pytest
 
 from craik.experiments.own_data import verdict
 from craik.experiments.own_data.measures import share
-from craik.experiments.own_data.verdict.claims import CLAIMS, can_gain
+from craik.experiments.own_data.verdict.claims import CLAIMS, can_gain, can_gain_on_network
 from craik.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, TAGGED
 from craik.lab import Rows, judge
 from craik.tasks.tables import coming
@@ -46,7 +46,7 @@ def test_turned_sites_are_trained_on_and_not_judged(monkeypatch):
     assert judged == {**{f"site {e + 1}": True for e in range(coming.SITES)}, "turned 1": False, "turned 2": False}
 
 
-def made_up(word, best, true, kept):
+def made_up(word, best, true, kept, linear=0.0):
     for seed in range(6):
         for board in BOARDS:
             yield {
@@ -54,7 +54,7 @@ def made_up(word, best, true, kept):
                 "kept": "pooled network", "kept true": kept,
             }  # fmt: skip
             for method in METHODS:
-                gain = 9.0 if "pooled" in method else best
+                gain = {"pooled network": 0.0, "pooled linear": linear}.get(method, best)
                 yield {"kind": "gain", "seed": seed, "board": board, "method": method, "said": 0.0, "true": gain}
 
 
@@ -72,5 +72,8 @@ def test_every_claim_can_fail_and_hold():
 def test_only_tables_with_five_points_to_gain_count_for_power():
     measure = share("helps", GAINFUL, can_gain)
     assert measure(Rows(made_up("helps", 6.0, 1.0, 0.0))).value == 1.0
-    assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0))) is None  # that pooled models gain nine does not count
+    assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0))) is None
+    assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0, linear=9.0))) is None  # that a pooled model gains nine does not count
+    assert measure(Rows(made_up("helps", 6.0, 1.0, 0.0, linear=2.0))) is None  # four points over the best of these
+    assert share("helps", GAINFUL, can_gain_on_network)(Rows(made_up("helps", 6.0, 1.0, 0.0, linear=2.0))).value == 1.0
     assert {*NULLS, *GAINFUL, *TAGGED} == set(BOARDS)

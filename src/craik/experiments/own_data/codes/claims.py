@@ -76,11 +76,14 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-codes.filter",
-        text="Dropping columns is at least as good as the AND-mask in every cell, where the shortcut has columns of its own.",
+        text="In each of the four cells with codes dropping columns is at most a point behind the AND-mask.",
         source=f"{SOURCE}; a claim against us",
         measure=least(("screening",), ("AND-mask",), CODED),
-        condition=low_at_least(-1.0, of="points of screening over the AND-mask in the cell whose mean over seeds is least,"),
+        condition=low_at_least(
+            -1.0,
+            of="points of screening over the AND-mask in that one of the four cells with codes whose mean over seeds is least,",
+        ),
         kind="ours",
-        tried=f"{TWENTY} {BY_SEED}",
+        tried=f"{TWENTY} {BY_SEED} In the cell without codes screening drops nothing, and is 2.55 [2.04, 3.08] behind.",
     ),
 )

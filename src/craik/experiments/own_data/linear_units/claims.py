@@ -1,6 +1,7 @@
 """What is claimed of the linear unit tests; written before any recorded run."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -36,13 +37,16 @@ def error(cell: Cell, method: str) -> Callable[[Rows], Measurement | None]:
 
 
 def extreme(
-    pick: Callable[[Sequence[Measurement]], Measurement], cells: Sequence[Cell], methods: Sequence[str]
+    pick: Callable[[Sequence[Measurement]], Measurement],
+    cells: Sequence[Cell],
+    methods: Sequence[str],
+    statistic: Callable[..., Any] = np.median,
 ) -> Callable[[Rows], Measurement | None]:
-    """Return a measure: of all pairs of cells and methods the one picked, its test error's median over seeds."""
+    """Return a measure: of all pairs of cells and methods the one picked, a statistic of its test errors over seeds."""
 
     def measure(rows: Rows) -> Measurement | None:
         every = [by_seed(rows, cell, method) for cell in cells for method in methods]
-        found = [bootstrap(values) for values in every if values]
+        found = [bootstrap(values, statistic) for values in every if values]
         return pick(found) if found else None
 
     return measure
@@ -182,9 +186,17 @@ CLAIMS = (
         id="own-data-linear-units.cochran",
         text="Cochran's test as a mask, letting go of what it masks, passes examples 2 and 3 with three environments and 8.",
         source=OURS,
-        measure=extreme(largest, cells(CLASSES, False), ("Cochran",)),
-        condition=high_at_most(PASSED, of="test error in that one of the four cells whose median over seeds is largest,"),
+        measure=extreme(largest, cells(CLASSES, False), ("Cochran",), np.mean),
+        condition=high_at_most(
+            PASSED, of="test error in that one of the four cells whose mean over seeds is largest,"
+        ).instead_of(
+            high_at_most(PASSED, of="test error in that one of the four cells whose median over seeds is largest,"),
+            "The paper reports means over seeds; a median does not see the one seed of eight that fails in either cows cell.",
+            extreme(largest, cells(CLASSES, False), ("Cochran",)),
+        ),
         kind="ours",
+        tried="Of eight seeds one fails on cows with three environments (.22) and another with eight (.08); the others are "
+        "at 0 to .002 there, and all eight at .010 to .037 on margins.",
     ),
     Claim(
         id="own-data-linear-units.cochran-scrambled",

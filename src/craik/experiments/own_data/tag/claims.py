@@ -70,10 +70,12 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-tag.filter",
-        text="Dropping columns is at least as good as the AND-mask where the tag is reversed or shuffled.",
+        text="Dropping columns is at most a point behind the AND-mask where the tag is reversed or shuffled, on both boards.",
         source=f"{SOURCE}; a claim against us",
         measure=least(("screening",), ("AND-mask",), (*REVERSED, *SHUFFLED)),
-        condition=low_at_least(-1.0, of="points of screening over the AND-mask in the cell whose mean over seeds is least,"),
+        condition=low_at_least(
+            -1.0, of="points of screening over the AND-mask in that one of the four cells whose mean is least,"
+        ),
         kind="ours",
         tried=f"{CHANGED} {BY_SEED}",
     ),

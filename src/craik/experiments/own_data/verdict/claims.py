@@ -25,12 +25,17 @@ def worst(key: str, boards: Sequence[str]) -> Measure:
 
 
 def can_gain(rows: Rows, row: Row) -> bool:
-    """Return whether some method that compares sites gains `TRUE` points at sites to come on a verdict's table."""
-    return _best(rows, str(row["board"])) >= TRUE
+    """Return whether some method that compares sites gains `TRUE` points on the best pooled model at sites to come."""
+    return _best(rows, row, False) - _best(rows, row, True) >= TRUE
 
 
-def _best(rows: Rows, board: str) -> float:
-    gains = rows.where(lambda row: row["method"] not in POOLED, kind="gain", board=board)["true"]
+def can_gain_on_network(rows: Rows, row: Row) -> bool:
+    """Return whether some method that compares sites gains `TRUE` points on the pooled network at sites to come."""
+    return _best(rows, row, False) >= TRUE
+
+
+def _best(rows: Rows, row: Row, pooled: bool) -> float:
+    gains = rows.where(lambda one: (one["method"] in POOLED) == pooled, kind="gain", board=row["board"])["true"]
     return max(gains, default=-np.inf)
 
 
@@ -46,12 +51,17 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-verdict.power",
-        text="It is said of 12 in 20 tables on which some method gains five points or more at sites to come.",
+        text="It is said of 12 in 20 tables on which some method gains five points on the best pooled model at sites to come.",
         source=SOURCE,
         measure=share("helps", GAINFUL, can_gain),
-        condition=at_least(0.6, of="share of such tables of which it is said"),
+        condition=at_least(0.6, of="share of such tables of which it is said").instead_of(
+            at_least(0.6, of="share of tables with five points to gain on the pooled network of which it is said"),
+            "What helps is held against the best simple model, not the pooled network alone.",
+            share("helps", GAINFUL, can_gain_on_network),
+        ),
         kind="ours",
-        tried=TRIED,
+        tried=f"{TRIED} 38 tables count, 37 of signed cells; by the pooled network alone 68. Of 42 that were told 'helps', "
+        "screening was named in 39, Cochran's Q in two and the AND-mask in one.",
     ),
     Claim(
         id="own-data-verdict.harms",

@@ -6,6 +6,7 @@ from craik.experiments.own_data.weak.run import CELLS
 from craik.lab import Claim, at_least, low_at_least
 
 ALL = tuple(CELLS.values())
+_OVER_OTHERS = "points of pooled over another way, in the cell and of the way whose mean over seeds is best,"
 
 CLAIMS = (
     Claim(
@@ -37,14 +38,14 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-weak.nothing",
-        text="No way to train gains a point on pooled training in any cell.",
+        text="Every way to train is established to be at most a point above pooled training in every cell.",
         source=SOURCE,
         measure=least((POOLED,), TAUGHT, ALL),
-        condition=at_least(
-            -1.0, of="points of pooled over another way, in the cell and of the way whose mean over seeds is best,"
+        condition=low_at_least(-1.0, of=_OVER_OTHERS).instead_of(
+            at_least(-1.0, of=_OVER_OTHERS), "Of the mean alone: its interval holds gains of more than a point."
         ),
         kind="control",
-        tried=f"{TWENTY} {BY_SEED}",
+        tried=f"{TWENTY} {BY_SEED} Fishr's intervals exceed a point in all three cells; no other way's does.",
     ),
     Claim(
         id="own-data-weak.linear",
