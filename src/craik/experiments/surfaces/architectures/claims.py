@@ -1,6 +1,6 @@
 """What is claimed of ILC across algorithms and hypothesis classes; written before any judged run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.stats import rankdata  # pyright: ignore[reportMissingTypeStubs]
@@ -50,10 +50,15 @@ def ranks(rows: Rows) -> Measurement | None:
 
 
 def untrained(rows: Rows) -> Measurement | None:
-    """Return by how much the least regularised loss of an untrained network exceeds the greatest of a trained one."""
+    """Return by how much the least regularised loss of a network as it was drawn exceeds the greatest of a trained one."""
+    return _untrained(rows, ("perceptron", "convolution"))
+
+
+def _untrained(rows: Rows, starts: Sequence[str]) -> Measurement | None:
     found: list[float] = []
     for group in rows.by("seed").values():
-        values = {kind: [number(row, "regularised_walked") for row in group if (row["method"] == "untrained") == kind]
+        some = [row for row in group if row["method"] != "untrained" or row["start"] in starts]
+        values = {kind: [number(row, "regularised_walked") for row in some if (row["method"] == "untrained") == kind]
                   for kind in (True, False)}  # fmt: skip
         if values[True] and values[False]:
             found.append(min(values[True]) - max(values[False]))
@@ -64,7 +69,7 @@ def _algorithm(start: str, what: str) -> Claim:
     return Claim(
         id=f"ilc-architectures.{start}",
         text=f"{what}, the AND-mask has a higher ILC than averaging.",
-        source="paper section 2.1: 'the ILC can be improved by changing the hypothesis class or the learning algorithm'",
+        source="paper section 1: 'the ILC can be improved by changing the hypothesis class or the learning algorithm'",
         measure=less((start, "and-mask"), (start, "mean")),
         condition=low_above(0, of=f"{_ILC} averaging's, median over seeds,"),
         tried=_TRIED,
@@ -88,7 +93,7 @@ CLAIMS = (
         kind="hypothesis",
         text="Under averaging a convolution has a higher ILC than a perceptron of nearly as many parameters (1370 against "
         "1210).",
-        source="paper section 2.1, of ILC; thesis section 3.2 (i) says it of the rates at which patterns emerge",
+        source="paper section 1, of ILC; thesis section 3.2 (i) says it of the rates at which patterns emerge",
         measure=less(("convolution", "mean"), ("perceptron", "mean")),
         condition=low_above(0, of=f"{_ILC} the perceptron's, median over seeds,"),
         tried=_TRIED,
@@ -97,7 +102,7 @@ CLAIMS = (
         id="ilc-architectures.start",
         kind="hypothesis",
         text="Under averaging a start from digits without codes has a higher ILC than a random one.",
-        source="paper section 2.1, of ILC; thesis section 3.2 (i) says it of the rates at which patterns emerge",
+        source="paper section 1, of ILC; thesis section 3.2 (i) says it of the rates at which patterns emerge",
         measure=less(("pre-trained", "mean"), ("perceptron", "mean")),
         condition=low_above(0, of=f"{_ILC} that of random starts, median over seeds,"),
         tried=_TRIED,
@@ -114,9 +119,15 @@ CLAIMS = (
     Claim(
         id="ilc-architectures.untrained",
         kind="control",
-        text="A network that has learnt nothing has a worse regularised loss than any that was trained.",
+        text="A network as it was drawn has a worse regularised loss than any that was trained: it follows the training loss.",
         source="ours; a control",
         measure=untrained,
-        condition=low_above(0, of="least of the untrained less greatest of the trained, median over seeds,"),
+        condition=low_above(0, of="least of those as drawn less greatest of the trained, median over seeds,").instead_of(
+            low_above(0, of="least of the untrained less greatest of the trained, median over seeds,"),
+            "Of the untrained a third were pre-trained on other digits, which is not to have learnt nothing.",
+            lambda rows: _untrained(rows, ("perceptron", "convolution", "pre-trained")),
+        ),
+        tried="Loss and ILC are both worse: by the ILC alone the difference is 15.7 [13.4, 17.8]. ILC is of converged points, "
+        "which untrained networks are not, so this says nothing of how it ranks trained ones.",
     ),
 )

@@ -46,10 +46,12 @@ CLAIMS = (
     ),
     Claim(
         id="environment-surfaces.two-minima",
-        text="The averaged loss has both as separate minima.",
+        text="On the straight way between both the averaged loss has a barrier, as between separate minima.",
         source=_SOURCE,
         measure=barrier,
         condition=low_above(0.1, of="height of the averaged loss on the straight way over the higher end, in nats,"),
+        tried="The straight way alone is asked: neither end was shown to be a minimum, and another way may have no barrier. No "
+        "placebo was run: two runs of averaging may have a barrier between them, too.",
     ),
 )
 
