@@ -124,5 +124,7 @@ CLAIMS = (
         source="Arjovsky et al. 2019, section 5.2, whose settings are selected so",
         measure=partial(ahead, "irm", "oracle"),
         condition=_ahead("irm", "oracle", "quick", "paper"),
+        tried="20 draws of settings a rule and 400 steps in paper, 12 and 150 in quick: it is above plain training in both, by "
+        "0.185 [0.157, 0.33] in paper, and ends at 0.47. More draws and longer training were not tried.",
     ),
 )

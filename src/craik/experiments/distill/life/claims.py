@@ -35,20 +35,19 @@ class Advantage:
         return float(np.mean(found))
 
 
-def learnt_untaught(rows: Rows) -> Measurement | None:
-    """Return an untaught student's gain on the majority as a share of the oracle's student's; the median over seeds."""
-    none, oracle = Advantage("none", "majority"), Advantage("oracle", "majority")
-    found = [(none(group), oracle(group)) for group in rows.by("seed").values()]
-    shares = [ours.value / theirs.value for ours, theirs in found if ours and theirs and theirs.value > 0]
-    return bootstrap(shares) if shares else None
+@dataclass(frozen=True)
+class ShareOfOracle:
+    """A measure for `Claim`: a method's gain on another, or on the majority, as a share of the oracle's student's."""
 
+    method: str
+    over: str
 
-def taught_share(rows: Rows) -> Measurement | None:
-    """Return LDT's gain on no teacher as a share of the oracle's student's; the median over seeds."""
-    meta, oracle = Advantage("meta", "none"), Advantage("oracle", "none")
-    found = [(meta(group), oracle(group)) for group in rows.by("seed").values()]
-    shares = [ours.value / theirs.value for ours, theirs in found if ours and theirs and theirs.value > 0]
-    return bootstrap(shares) if shares else None
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the share, median over the seeds on which the oracle gains, or None where a method was not run."""
+        gain, oracle = Advantage(self.method, self.over), Advantage("oracle", self.over)
+        found = [(gain(group), oracle(group)) for group in rows.by("seed").values()]
+        shares = [ours.value / theirs.value for ours, theirs in found if ours and theirs and theirs.value > 0]
+        return bootstrap(shares) if shares else None
 
 
 LEARNT = 0.5
@@ -145,7 +144,7 @@ CLAIMS = (
         id="distill-life.no-teacher",
         text="Without a teacher nothing is learnt from training sets of these sizes.",
         source=_FIGURE,
-        measure=learnt_untaught,
+        measure=ShareOfOracle("none", "majority"),
         condition=high_below(
             0.1, of="gain on the more frequent answer, as a share of what the oracle's student gains,"
         ).instead_of(
@@ -166,7 +165,7 @@ CLAIMS = (
         id="distill-life.meta-above-none",
         text="LDT helps the student learn with less data than without a teacher.",
         source="thesis section 4.4.2; paper section 4.2",
-        measure=taught_share,
+        measure=ShareOfOracle("meta", "none"),
         condition=low_above(
             LEARNT, of="gain on no teacher on as many boards, as a share of what the oracle's student gains, median over seeds,"
         ).instead_of(
