@@ -21,7 +21,11 @@ LARGEST = 2 * 2**30
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
-_PARTED = {";": "semicolons", "\t": "tabs"}
+_MARKS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_NUMBER = re.compile(r"[+-]?(?=[.,]?\d)\d*([.,]\d*)?([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+(,\d*)?|(,\d{3})+(\.\d*)?)")
+_SAID = 3
+"""Columns that a sentence names."""
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstandard", b"PK\x03\x04": "zip"}
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, TypeError, ValueError, NotImplementedError)
 
@@ -33,11 +37,27 @@ class Piece(NamedTuple):
         names: of the columns.
         rows: cells, as many as names in each.
         lines: of the file on which each row begins, from 1; blank lines count.
+        mark: what parts the cells of a line.
     """
 
     names: list[str]
     rows: list[list[str]]
     lines: list[int]
+    mark: str = ","
+
+    def cells(self, index: int, text: bool = False) -> list[str]:
+        """Return a column's cells; decimal commas are points, unless they are to stay as they stand.
+
+        Raises:
+            ValueError: see `with_points`.
+        """
+        found = [row[index] for row in self.rows]
+        return found if text or self.mark == "," else with_points(found, self.names[index], self.mark)
+
+    def with_commas(self, keys: Collection[str]) -> list[str]:
+        """Return the columns, other than keys, that have decimal commas."""
+        some = [] if self.mark == "," else [(index, name) for index, name in enumerate(self.names) if name not in keys]
+        return [name for index, name in some if self.cells(index) != self.cells(index, True)]
 
 
 def read_table(path: Path, keys: Collection[str] = (), target: str | None = None) -> dict[str, NDArray[Any]]:
@@ -53,6 +73,11 @@ def read_table(path: Path, keys: Collection[str] = (), target: str | None = None
         ImportError: Parquet, and nothing installed that reads it.
         ValueError: another kind of file, one too large, or one that is no table.
     """
+    return read_noted(path, keys, target)[0]
+
+
+def read_noted(path: Path, keys: Collection[str] = (), target: str | None = None) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """As `read_table`, with a sentence on each choice of how to read that was the file's."""
     check_file(path)
     if path.stat().st_size > LARGEST:
         raise ValueError(too_large(path, "Take some rows."))
@@ -60,11 +85,13 @@ def read_table(path: Path, keys: Collection[str] = (), target: str | None = None
     if kind in (".csv", ".tsv"):
         (piece,) = csv_chunks(path, None)
         read = {target: target_of, **dict.fromkeys(keys, labels_of)}
-        return {name: read.get(name, values_of)([row[index] for row in piece.rows]) for index, name in enumerate(piece.names)}
+        columns = enumerate(piece.names)
+        found = {name: read.get(name, values_of)(piece.cells(index, name in keys)) for index, name in columns}
+        return found, decimals_noted(piece.with_commas(keys), piece.mark)
     if kind == ".parquet":
-        return columns_of(_parquet(path))
+        return columns_of(_parquet(path)), []
     if kind == ".npz":
-        return columns_of(_as_columns(npz_arrays(path), path))
+        return columns_of(_as_columns(npz_arrays(path), path)), []
     raise ValueError(f"A table should be a .csv, .tsv, .parquet or .npz file. Found {path.name}. Convert it.")
 
 
@@ -177,24 +204,11 @@ def csv_names(path: Path) -> list[str]:
         ValueError: none, or one that comes twice.
     """
     with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
-        parted = _other_parts(file.readline(), delimiter(path))
-        file.seek(0)
         names = [name.strip() for name in next(csv.reader(file, delimiter=delimiter(path)), [])]
-    if parted is not None:
-        way_out = "Name it .tsv, or save it with commas." if parted == "tabs" else "Save it with commas, or with tabs as .tsv."
-        raise ValueError(f"A .csv file's cells should be parted by commas. Found {parted} in {path.name}. {way_out}")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
     return names
-
-
-def _other_parts(line: str, mark: str) -> str | None:
-    """What parts a line's cells where it is not the mark that should: outside of quotation marks there is more of it."""
-    bare = re.sub(r'"[^"]*("|$)', "", line)
-    counts = {one: bare.count(one) for one in (mark, *_PARTED)}
-    most = max(counts, key=lambda one: counts[one])  # of as many as there should be the first one
-    return None if most == mark else _PARTED[most]
 
 
 @contextmanager
@@ -222,8 +236,17 @@ def _other_line(path: Path) -> int:
 
 
 def delimiter(path: Path) -> str:
-    """Return what stands between a file's cells."""
-    return "\t" if path.suffix.lower() == ".tsv" else ","
+    """Return what stands between a file's cells: comma, semicolon or tab, whichever the line of names has most of.
+
+    What is inside of quotation marks does not count, and of equally many counts what the file's ending says, `.csv` or `.tsv`.
+
+    Raises:
+        ValueError: the line is no UTF-8.
+    """
+    usual = "\t" if path.suffix.lower() == ".tsv" else ","
+    with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
+        bare = re.sub(r'"[^"]*("|$)', "", file.readline())
+    return max((usual, *_MARKS), key=bare.count)  # of equally many the first one
 
 
 def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
@@ -232,10 +255,10 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
     Raises:
         ValueError: no rows, or one with more or fewer cells than names.
     """
-    names = csv_names(path)
-    piece, some = Piece(names, [], []), False
+    names, mark = csv_names(path), delimiter(path)
+    piece, some = Piece(names, [], [], mark), False
     with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
-        reader = csv.reader(file, delimiter=delimiter(path))
+        reader = csv.reader(file, delimiter=mark)
         next(reader, None)
         before = reader.line_num
         for row in reader:
@@ -249,7 +272,7 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
             some = True
             if len(piece.rows) == rows:
                 yield piece
-                piece = Piece(names, [], [])
+                piece = Piece(names, [], [], mark)
     if not some:
         raise ValueError(
             f"A table should have a line of names and rows below it. Found {int(bool(names))} lines in {path.name}."
@@ -259,11 +282,43 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
 
 
 def _ragged(cells: int, names: int, line: int, path: Path) -> str:
-    parted = "tab" if delimiter(path) == "\t" else "comma"
+    parted = _MARKS[delimiter(path)]
     return (
         f"Rows should have {names} cells, as many as names. Found {cells} in line {line} of {path.name}. Mend that line, or "
         f"remove what stands above the names: a cell with a {parted} in it needs quotation marks around it, and both of them."
     )
+
+
+def with_points(cells: Sequence[str], name: str, mark: str) -> list[str]:
+    """Return cells with points for decimal commas where the column is all numbers, else the cells as they stand.
+
+    Where commas part the cells of a line one inside a number is no decimal mark, so that this is for semicolons and tabs.
+
+    Raises:
+        ValueError: numbers with commas and points, or with commas that may part thousands.
+    """
+    present = [cell for cell in cells if cell.lower() not in _NOTHING]
+    commas = [cell for cell in present if "," in cell]
+    if not commas or not all(_NUMBER.fullmatch(cell) or _THOUSANDS.fullmatch(cell) for cell in present):
+        return list(cells)
+    points = [cell for cell in present if "." in cell]
+    several = [cell for cell in commas if cell.count(",") > 1]
+    unclear = mark != ";" and all(_THOUSANDS.fullmatch(cell) for cell in commas)
+    if points or several or unclear:
+        found = repr((points or several or commas)[0]) + (f" and {commas[0]!r}" if points and commas[0] != points[0] else "")
+        raise ValueError(
+            f"A column's numbers should have one mark, before their decimals, and none between thousands. Found {found} in column "
+            f"{name!r}. Write them without marks between thousands."
+        )
+    return [cell.replace(",", ".") for cell in cells]
+
+
+def decimals_noted(names: Sequence[str], mark: str) -> list[str]:
+    """Return a sentence on the columns whose commas were read as decimal marks, if there are any."""
+    if not names:
+        return []
+    some = ", ".join(names[:_SAID]) + (f" and {len(names) - _SAID} more" if len(names) > _SAID else "")
+    return [f"The file's cells are parted by {_MARKS[mark]}s: commas are read as decimal marks in {some}."]
 
 
 def values_of(cells: Sequence[str], text: bool = False) -> NDArray[Any]:

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craik.estimators.reading import files
-from craik.estimators.reading.files import check_file, csv_chunks, csv_names, delimiter, read_table, too_large, values_of
+from craik.estimators.reading.files import (
+    check_file,
+    csv_chunks,
+    csv_names,
+    decimals_noted,
+    read_noted,
+    read_table,
+    too_large,
+    values_of,
+)
 from craik.estimators.tables import HUGE, columns_of, is_missing, kind
 
 Columns = dict[str, NDArray[Any]]
@@ -19,7 +28,7 @@ PIECE = 100_000
 
 
 def read_part(path: Path, keys: Collection[str] = (), target: str | None = None) -> tuple[Columns, list[str]]:
-    """Return a file's columns, and a sentence where only some of its rows were read.
+    """Return a file's columns, and a sentence where only some of its rows were read, or commas are decimal marks.
 
     A file that is too large is read lazily by polars: rows at random, the same ones each time, as many as fit. There "NA" and
     "none" are missing in keys and target, too.
@@ -35,11 +44,11 @@ def read_part(path: Path, keys: Collection[str] = (), target: str | None = None)
     """
     check_file(path)
     if path.stat().st_size <= files.LARGEST:
-        return read_table(path, keys, target), []
+        return read_noted(path, keys, target)
     if path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
         raise ValueError(too_large(path, "Save it as Parquet, of which a part of the rows can be read."))
     polars = _polars(path)
-    lazy = _scanned(polars, path, keys)
+    lazy, notes = _scanned(polars, path, keys)
     total = int(lazy.select(polars.len()).collect(engine="streaming").item())
     every = -(-path.stat().st_size // files.LARGEST)
     # By the hash of a row's number: every k-th row would follow any rhythm that the file has.
@@ -47,7 +56,7 @@ def read_part(path: Path, keys: Collection[str] = (), target: str | None = None)
     found = columns_of(chosen.collect(engine="streaming"))
     rows = len(next(iter(found.values())))
     size = path.stat().st_size / 2**30
-    return found, [f"The file has {size:.1f} GiB, more than is read into memory: {rows} of its {total} rows, drawn at random."]
+    return found, [*notes, f"The file has {size:.1f} GiB, more than is read into memory: {rows} of its {total} rows, drawn at random."]
 
 
 def _polars(path: Path) -> Any:  # noqa: ANN401  # a module of an optional package
@@ -58,14 +67,34 @@ def _polars(path: Path) -> Any:  # noqa: ANN401  # a module of an optional packa
         raise ValueError(too_large(path, way_out)) from None
 
 
-def _scanned(polars: Any, path: Path, keys: Collection[str]) -> Any:  # noqa: ANN401  # a lazy frame
+def _scanned(polars: Any, path: Path, keys: Collection[str]) -> tuple[Any, list[str]]:  # noqa: ANN401  # a lazy frame
     if path.suffix.lower() == ".parquet":
-        return polars.scan_parquet(path)
+        return polars.scan_parquet(path), []
     names = csv_names(path)  # refuses names that come twice, which polars would rename
     nothing = ["", "NA", "N/A", "n/a", "na", "nan", "NaN", "null", "NULL", "None", "none"]
-    found = {"separator": delimiter(path), "null_values": nothing, "try_parse_dates": True, "infer_schema_length": 10_000}
+    mark, commas = _decimals(path, keys)
+    found = {"separator": mark, "null_values": nothing, "try_parse_dates": True, "infer_schema_length": _FIRST}
     texts = {name: polars.String for name in names if name in keys}  # else 01 and 1 are one
-    return polars.scan_csv(path, schema_overrides=texts, **found)
+    lazy = polars.scan_csv(path, schema_overrides=texts, decimal_comma=bool(commas), **found)
+    return lazy, decimals_noted(commas, mark)
+
+
+_FIRST = 10_000
+"""Rows by which the columns of a large file are understood."""
+
+
+def _decimals(path: Path, keys: Collection[str]) -> tuple[str, list[str]]:
+    """What parts the cells of a large file, and the columns that have decimal commas; polars reads all columns one way."""
+    piece = next(csv_chunks(path, _FIRST))
+    commas = piece.with_commas(keys)
+    for index, name in enumerate(piece.names) if commas else ():
+        cells = piece.cells(index, name in keys)
+        if name not in (*commas, *keys) and "." in "".join(cells) and values_of(cells).dtype.kind == "f":
+            raise ValueError(
+                "A file that is too large for memory should write all decimals alike. Found decimal commas in column "
+                f"{commas[0]!r} and points in {name!r} of {path.name}. Write them with points, or take some rows."
+            )
+    return piece.mark, commas
 
 
 def read_batches(
@@ -95,8 +124,9 @@ def _pieces(path: Path, texts: Collection[str], rows: int) -> Iterator[tuple[Col
     check_file(path)
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv"):
-        for names, body, lines in csv_chunks(path, rows):
-            yield {name: values_of([row[index] for row in body], name in texts) for index, name in enumerate(names)}, lines
+        for piece in csv_chunks(path, rows):
+            columns = ((name, piece.cells(index, name in texts)) for index, name in enumerate(piece.names))
+            yield {name: values_of(cells, name in texts) for name, cells in columns}, piece.lines
         return
     parquet = _parquet() if suffix == ".parquet" else None
     if parquet is None:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from craik.estimators.reading import column, digest, read_table
+from craik.estimators.reading.files import decimals_noted, read_noted
 from craik.estimators.tables import site_names
 
 
@@ -70,12 +71,11 @@ def test_the_digest_is_of_the_bytes(tmp_path):
         ("a,b\n", "t.csv", "rows below it"),
         ("", "t.csv", "rows below it"),
         ("a\n1\n", "t.xlsx", "Convert it"),
-        ("a;b;c\n1;2;3\n", "t.csv", "Found semicolons"),
-        ("site;ill\nA;1\n", "t.csv", "Found semicolons in t.csv. Save it with commas"),
-        ("site;age, years;ill\nA;5,5;1\n", "t.csv", "Found semicolons"),
-        ('site;"age, in years, at most";ill\nA;5;1\n', "t.csv", "Found semicolons"),
-        ("a, b\tc\td\n1\t2\t3\n", "t.csv", "Found tabs"),
-        ("a\tb\n1\t2\n", "t.csv", "Found tabs in t.csv. Name it .tsv"),
+        ("a;b;c\n1;2;3\n1,5;2\n", "t.csv", "Found 2 in line 3 of t.csv.*a cell with a semicolon"),
+        ("a;b\n1.234,5;2\n17,3;1\n", "t.csv", "Found '1.234,5' in column 'a'. Write them without"),
+        ("a;b\n2.5;2\n17,3;1\n", "t.csv", "Found '2.5' and '17,3' in column 'a'"),
+        ("a;b\n1,234,567;2\n", "t.csv", "Found '1,234,567' in column 'a'"),
+        ("a\tb\n1,234\t2\n12\t1\n", "t.tsv", "Found '1,234' in column 'a'"),
         ("no archive", "t.npz", "that NumPy wrote"),
     ],
 )
@@ -84,9 +84,45 @@ def test_files_that_are_no_tables(tmp_path, text, name, sentence):
         read_table(written(tmp_path, text, name))
 
 
-def test_semicolons_in_names_part_nothing(tmp_path):
-    for text in ('a,"b; in g; of all"\n1,2\n', "a;b,c\n1,2\n", '"a;b;c\nd",e\n1,2\n'):
-        assert len(read_table(written(tmp_path, text))) == 2
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("site;age, years;ill\nA;5,5;1\nB;6;0\n", "t.csv"),
+        ('site;"age, in years, at most";ill\nA;5,5;1\nB;6,0;0\n', "t.csv"),
+        ("site\tage\till\nA\t5,5\t1\nB\t6\t0\n", "t.csv"),
+        ("site;age;ill\nA;5.5;1\nB;6;0\n", "t.tsv"),
+        ('site,"age; in; years",ill\nA,5.5,1\nB,6,0\n', "t.csv"),
+        ('"site;s;s\ns",age,ill\nA,5.5,1\nB,6,0\n', "t.csv"),
+    ],
+)
+def test_semicolons_and_tabs_part_cells_where_the_line_of_names_has_most_of_them(tmp_path, text, name):
+    table = read_table(written(tmp_path, text, name))
+    assert [values.tolist() for values in table.values()] == [["A", "B"], [5.5, 6.0], [1, 0]]
+
+
+def test_of_equally_many_marks_the_usual_one_parts(tmp_path):
+    assert list(read_table(written(tmp_path, "a;b,c\n1,2\n"))) == ["a;b", "c"]
+    assert list(read_table(written(tmp_path, "a,b\tc\n1\t2\n", "t.tsv"))) == ["a,b", "c"]
+    assert list(read_table(written(tmp_path, "a\n1\n"))) == ["a"]
+
+
+def test_decimal_commas_are_read_where_semicolons_part_cells(tmp_path):
+    cells = ["1,5;A;0,1;1,5", "-,5;B;NA;x", "2e3;C;12,500;1,5", ";A;1,234;1,5"]
+    table = read_table(path := written(tmp_path, "\n".join(["a;site;b;c", *cells])), keys=("site",))
+    assert table["a"].tolist()[:3] == [1.5, -0.5, 2000.0]
+    assert np.isnan(table["a"][3])
+    assert table["b"][[0, 2, 3]].tolist() == [0.1, 12.5, 1.234]
+    assert table["c"].tolist() == ["1,5", "x", "1,5", "1,5"]
+    assert read_table(path, target="b")["b"][3] == 1.234
+    assert read_table(path, keys=("b",))["b"][0] == "0,1"
+    _, notes = read_noted(path)
+    assert notes == ["The file's cells are parted by semicolons: commas are read as decimal marks in a, b."]
+    assert read_noted(written(tmp_path, "a;b\n1.5;2\n"))[1] == []
+    assert "marks in a0, a1, a2 and 2 more." in decimals_noted([f"a{index}" for index in range(5)], ";")[0]
+
+
+def test_commas_inside_cells_of_a_file_with_commas_are_texts(tmp_path):
+    assert read_table(written(tmp_path, 'a,b\n"1,5",2\n"2,5",3\n'))["a"].tolist() == ["1,5", "2,5"]
 
 
 def test_text_that_is_not_utf_8(tmp_path):

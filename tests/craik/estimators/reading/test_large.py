@@ -47,6 +47,28 @@ def test_of_a_file_too_large_some_rows_are_read(tmp_path, monkeypatch, kind):
         read_table(path)
 
 
+@pytest.mark.extra("recipes", "polars")
+def test_of_a_file_too_large_with_semicolons_some_rows_are_read(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a;key;b\n" + "".join(f"{row},5;0{row % 2};{row}\n" for row in range(3000)))
+    monkeypatch.setattr(files, "LARGEST", path.stat().st_size // 3)
+    found, notes = read_part(path, keys=("key",))
+    np.testing.assert_array_equal(found["a"], found["b"] + 0.5)
+    assert set(found["key"]) == {"00", "01"}
+    assert [note[:36] for note in notes] == ["The file's cells are parted by semic", "The file has 0.0 GiB, more than is r"]
+    path.write_text("a;key;b\n" + "".join(f"{row},5;0{row % 2};{row}.5\n" for row in range(3000)))
+    with pytest.raises(ValueError, match="commas in column 'a' and points in 'b' of t.csv"):
+        read_part(path)
+
+
+def test_decimal_commas_in_pieces(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;c\n1,5;1,5;1\n2;x;2\n3,25;2,5;3\n")
+    pieces = list(read_batches(path, texts=("b",), rows=2, numbers=("a", "c")))
+    assert [value for piece in pieces for value in piece["a"].tolist()] == [1.5, 2.0, 3.25]
+    assert [value for piece in pieces for value in piece["b"]] == ["1,5", "x", "2,5"]
+
+
 def test_a_table_in_pieces(tmp_path):
     path = written(tmp_path, "a,code\n1,01\n2,x\n3,02\n4,03\n5,\n")
     pieces = list(read_batches(path, texts=("code",), rows=2))
