@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 LABELS = {
     "none": "nothing", "clipping": "clipping", "popart": "PopArt", "popart-clipping": "PopArt, clipping",
-    "and-mask": "AND-mask", "and-mask-normalised": "AND-mask, normalised", "popart-and-mask": "PopArt, AND-mask",
+    "and-mask": "AND-mask", "normalised": "normalised", "and-mask-normalised": "AND-mask, normalised",
+    "popart-and-mask": "PopArt, AND-mask",
 }  # fmt: skip
 SHADES = {
     "none": "baseline", "clipping": "fourth", "popart": "ours", "popart-clipping": "third", "and-mask": "fifth",
-    "and-mask-normalised": "sixth", "popart-and-mask": "ink",
+    "normalised": "reference", "and-mask-normalised": "sixth", "popart-and-mask": "ink",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import torch
 from annotated_types import Ge, Interval
 from torch import Generator, Tensor
 
-from craik.agreement import Agreement, AndMask
+from craik.agreement import Agreement, AndMask, Mean
 from craik.experiments.control.actors import ActorCritic, entropy, falling
 from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
 from craik.methods.control import Rollout, art, collect, normalize, pop, unnormalize, vtrace
@@ -37,7 +37,7 @@ class Method(NamedTuple):
 METHODS = {
     "none": Method(), "clipping": Method(clip=True), "popart": Method(popart=True),
     "popart-clipping": Method(popart=True, clip=True), "and-mask": Method(mask=True),
-    "and-mask-normalised": Method(mask=True, normalise="model"),
+    "normalised": Method(normalise="model"), "and-mask-normalised": Method(mask=True, normalise="model"),
     "popart-and-mask": Method(popart=True, mask=True),
 }  # fmt: skip
 REPORTS = 20
@@ -126,7 +126,8 @@ def train(config: Config, name: str, world: Catch | Games) -> Iterator[Row]:
     generator, method = Generator().manual_seed(config.seed), METHODS[name]
     model = ActorCritic(world.observation_shape, world.actions, VARIANTS, HIDDEN[config.world], generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.rate)
-    agreement = Agreement(model, AndMask(config.threshold), normalise=method.normalise)
+    rule = AndMask(config.threshold) if method.mask else Mean()
+    agreement = Agreement(model, rule, normalise=method.normalise)
     tasks = torch.arange(VARIANTS).repeat_interleave(config.envs)
     scales = torch.tensor(SCALES if config.world == "catch" else [1.0] * VARIANTS)
     rate, start = falling(config.rate, config.updates), None
@@ -139,7 +140,7 @@ def train(config: Config, name: str, world: Catch | Games) -> Iterator[Row]:
         optimizer.param_groups[0]["lr"] = rate(update)
         optimizer.zero_grad()
         learned = learn(model, rollout, tasks, method, config.beta)
-        if method.mask:
+        if method.mask or method.normalise:
             agreement.backward(learned.losses, tasks.expand(rollout.steps, -1).reshape(-1))
         else:
             learned.losses.mean().backward()

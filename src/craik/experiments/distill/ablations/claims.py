@@ -41,6 +41,26 @@ class Ratio:
         return ratio(best_finals(own, self.variant), best_finals(own, self.over), "selected")
 
 
+@dataclass(frozen=True)
+class RatioToBest:
+    """A measure for `Claim`: a test error over the least of several variants' on Walker2d, all selected; the median over seeds.
+
+    Which of the variants counts is chosen on held-out examples, for each seed.
+    """
+
+    variant: str
+    over: tuple[str, ...]
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where a variant was not trained."""
+        own = rows.where(lambda row: row.get("environment", "Walker2d") == "Walker2d")
+        finals = [best_finals(own, variant) for variant in self.over]
+        if not all(finals):
+            return None
+        others = Rows(row for found in finals for row in found)
+        return ratio(best_finals(own, self.variant), best_of_seeds(others, "selection"), "selected")
+
+
 IGNORANCE = 1 / 12
 """The squared error of always predicting 1/2, of labels that are spread evenly over [0, 1]."""
 
@@ -293,11 +313,16 @@ CLAIMS = (
             id=f"distill-ablations.noise-{frames}",
             text=f"RT-{frames}: with the last {frames} frames replaced by noise LDT does better than with noise alone (RT-16).",
             source=_FIGURE,
-            measure=Ratio(f"noise-{frames}", "noise-16"),
-            condition=high_below(1, of="error as a multiple of RT-16's").at(*_WITH_INPUTS),
-            tried="Not run in the quick preset; measured by the preset inputs, in 100 rounds, which has no student without a "
-            "teacher. On other seeds, in quick, one has 0.0244 in the median, 0.59 of RT-16's error here: RT-8, with 0.0247, "
-            "is not shown to be below it.",
+            measure=RatioToBest(f"noise-{frames}", ("noise-16", "no-teacher")),
+            condition=high_below(1, of="error as a multiple of the better of RT-16's and no teacher's")
+            .instead_of(
+                high_below(1, of="error as a multiple of RT-16's").at(*_WITH_INPUTS),
+                "A student without a teacher passed: of other seeds, in quick, its median was 0.59 of RT-16's here. By the same "
+                "sentences RT-16 is about as good as no teacher.",
+                Ratio(f"noise-{frames}", "noise-16"),
+            )
+            .at(*_WITH_INPUTS),
+            tried="Not run in the quick preset; measured by the preset inputs, in 100 rounds.",
         )
         for frames in (4, 8)
     ),

@@ -104,7 +104,15 @@ PRESETS = {
     # Appendix C.2.2.2's choices, one at a time, on Walker2d.
     "parts": Preset(Config(seed=100, variants=("ldt", *PARTS), rounds=100), seeds=6),
     # What the teacher is given: the actions, too (a footnote of that appendix), or noise for the last frames.
-    "inputs": Preset(Config(seed=100, variants=("ldt", "actions", "noise-4", "noise-8", "noise-16"), rounds=100), seeds=6),
+    "inputs": Preset(
+        Config(
+            seed=100,
+            variants=("ldt", "actions", "noise-4", "noise-8", "noise-16", "no-teacher"),
+            rounds=100,
+            grid_lr=(1e-3, 1e-2),
+        ),
+        seeds=6,
+    ),
     # Figure 8 of the paper: the other bodies.
     "bodies": Preset(
         Config(
