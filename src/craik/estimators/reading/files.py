@@ -307,8 +307,8 @@ def with_points(cells: Sequence[str], name: str, mark: str) -> list[str]:
     if points or several or unclear:
         found = repr((points or several or commas)[0]) + (f" and {commas[0]!r}" if points and commas[0] != points[0] else "")
         raise ValueError(
-            f"A column's numbers should have one mark, before their decimals, and none between thousands. Found {found} in column "
-            f"{name!r}. Write them without marks between thousands."
+            f"A column's numbers should have one mark, before their decimals, and none between thousands. Found {found} in "
+            f"column {name!r}. Write them without marks between thousands."
         )
     return [cell.replace(",", ".") for cell in cells]
 

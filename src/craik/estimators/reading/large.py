@@ -56,7 +56,8 @@ def read_part(path: Path, keys: Collection[str] = (), target: str | None = None)
     found = columns_of(chosen.collect(engine="streaming"))
     rows = len(next(iter(found.values())))
     size = path.stat().st_size / 2**30
-    return found, [*notes, f"The file has {size:.1f} GiB, more than is read into memory: {rows} of its {total} rows, drawn at random."]
+    part = f"The file has {size:.1f} GiB, more than is read into memory: {rows} of its {total} rows, drawn at random."
+    return found, [*notes, part]
 
 
 def _polars(path: Path) -> Any:  # noqa: ANN401  # a module of an optional package

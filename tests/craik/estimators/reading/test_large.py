@@ -57,7 +57,7 @@ def test_of_a_file_too_large_with_semicolons_some_rows_are_read(tmp_path, monkey
     assert set(found["key"]) == {"00", "01"}
     assert [note[:36] for note in notes] == ["The file's cells are parted by semic", "The file has 0.0 GiB, more than is r"]
     path.write_text("a;key;b\n" + "".join(f"{row},5;0{row % 2};{row}.5\n" for row in range(3000)))
-    with pytest.raises(ValueError, match="commas in column 'a' and points in 'b' of t.csv"):
+    with pytest.raises(ValueError, match=r"commas in column 'a' and points in 'b' of t\.csv"):
         read_part(path)
 
 

@@ -135,10 +135,10 @@ CLAIMS = (
             "measure, mean over seeds,",
         ),
         kind="ours",
-        tried="Two changes are tested as one; `popart-tasks.mask-alone` tests the mask by itself. Without the division the mask "
-        "learns no task at all, as averaging does: both stay at chance in all eight tasks, on all six seeds of quick; with it "
-        "one of the six stays there. Beside PopArt the mask gains nothing: PopArt with it less PopArt has a mean of -0.082 "
-        "[-0.196, 0.041], a worst task of -0.175 [-0.274, -0.077].",
+        tried="Two changes are tested as one; `popart-tasks.mask-alone` tests the mask by itself. Without the division the "
+        "mask learns no task at all, as averaging does: both stay at chance in all eight tasks, on all six seeds of quick; "
+        "with it one of the six stays there. Beside PopArt the mask gains nothing: PopArt with it less PopArt has a mean of "
+        "-0.082 [-0.196, 0.041], a worst task of -0.175 [-0.274, -0.077].",
     ),
     Claim(
         id="popart-tasks.mask-alone",
@@ -147,8 +147,8 @@ CLAIMS = (
         measure=less("and-mask-normalised", "normalised", "mean"),
         condition=low_above(
             0,
-            of="mean score over tasks and the last three reports (of 20 in quick), normalised AND-mask's less that of averaging "
-            "of gradients divided alike, mean over seeds,",
+            of="mean score over tasks and the last three reports (of 20 in quick), normalised AND-mask's less that of "
+            "averaging of gradients divided alike, mean over seeds,",
         ),
         kind="ours",
     ),
