@@ -146,7 +146,7 @@ def _rows(model: Model, path: Path, keep: Sequence[str]) -> Iterator[list[object
 
     texts = {column.name for column in model.encoding.columns if column.categories is not None}
     numbers = {column.name for column in model.encoding.columns if column.categories is None}
-    pieces = read_batches(path, {*texts, *keep} - numbers, numbers=numbers)
+    pieces = read_batches(path, {*texts, *keep} - numbers, numbers=numbers, raw={*keep} - numbers)
     first = next(pieces, None)
     if first is None:
         raise ValueError(f"A table should have rows. Found none in {path.name}.")
@@ -158,8 +158,10 @@ def _rows(model: Model, path: Path, keep: Sequence[str]) -> Iterator[list[object
 
 
 def _said(model: Model, piece: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> list[list[object]]:
+    from craik.estimators.reading import RAW  # noqa: PLC0415
+
     outputs = model.outputs(piece)
-    beside = list(zip(*(_cells(piece[name]) for name in keep), strict=True)) or [()] * len(outputs)
+    beside = list(zip(*(_cells(piece.get(RAW + name, piece[name])) for name in keep), strict=True)) or [()] * len(outputs)
     each = zip(beside, outputs, model.said(outputs), strict=True)
     return [[*kept, *_predicted(model, output, said)] for kept, output, said in each]
 
@@ -212,13 +214,15 @@ def _explain(model: Model) -> None:
 
 def _states(model: Stepping, path: Path, steps: int | None) -> Iterator[list[object]]:
     """Each row of the table is a state to start from; a step skips as many frames as it does on average."""
-    from craik.estimators.reading import read_table  # noqa: PLC0415
+    from craik.estimators.reading import read_batches  # noqa: PLC0415
 
-    states = model.states(read_table(path), steps if steps else int(model.facts["steps"]))
     yield ["start", "step", "frames ahead", *model.names]
-    for start, way in enumerate(states):
-        for step, state in enumerate(way, 1):
-            yield [start, step, round(step * float(model.facts["skip"]), 2), *(float(value) for value in state)]
+    start = 0
+    for piece in read_batches(path, numbers=model.names):
+        for way in model.states(piece, steps if steps else int(model.facts["steps"])):
+            for step, state in enumerate(way, 1):
+                yield [start, step, round(step * float(model.facts["skip"]), 2), *(float(value) for value in state)]
+            start += 1
 
 
 def _listed(rows: Sequence[Sequence[object]]) -> list[dict[str, object]]:

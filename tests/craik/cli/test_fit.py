@@ -251,6 +251,21 @@ def test_bad_usage_is_a_sentence(craik, words, sentence, tmp_path):
     assert sentence in err
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--drop", "x [ab]"), "Found '1.234,5' in column 'x a'. Write them without marks between thousands, or leave"),
+        (("--drop", "x [ab]", "--drop", "x a"), "should be there to learn from. Found none that --drop leaves."),
+    ],
+)
+def test_a_name_is_itself_before_it_is_a_pattern(craik, tmp_path, words, sentence):
+    """Of the columns `x [ab]` and `x a` the first, as a pattern, means the other one; what is dropped may hold anything."""
+    (tmp_path / "t.csv").write_text("site;x [ab];x a;y\nA;1.234,5;1.234,5;0\nB;1,5;1,5;1\n")
+    status, _, err = craik("fit", "agreement", "t.csv", "--target", "y", "--environment", "site", *words)
+    assert status == 2
+    assert sentence in err
+
+
 def test_no_table_there(craik):
     assert craik("fit", "agreement", "none.csv", "--target", "a", "--environment", "b")[0] == 1
 

@@ -91,6 +91,11 @@ def test_a_bad_cell_is_named_and_leaves_the_old_file(craik, tmp_path, cell, foun
     assert names(tmp_path) == before
 
 
+def test_what_is_kept_is_as_it_stands(craik, tmp_path):
+    (tmp_path / "t.csv").write_text("country;a;b\nNA;1,5;1.234,5\n;2;01\n")
+    assert craik("t.csv", "--keep", "country", "--keep", "b")[1] == 'country,b,y\nNA,"1.234,5",3.0\n,01,4.0\n'
+
+
 def test_a_stop_leaves_the_old_file(craik, tmp_path, monkeypatch):
     def stopped(*args, **kwargs):
         yield {"a": np.ones(2)}

@@ -84,14 +84,16 @@ def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
 
 def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     from craik.estimators.answering import agreement_answer, distill_answer  # noqa: PLC0415
-    from craik.estimators.reading import column, read_part  # noqa: PLC0415
+    from craik.estimators.reading import clear, column, read_part  # noqa: PLC0415
     from craik.estimators.tables import check_target  # noqa: PLC0415
 
-    columns, notes = read_part(options.file, (options.environment,) if options.environment else (), options.target)
+    loaded = read_part(options.file, (options.environment,) if options.environment else (), options.target)
+    columns, notes = loaded.columns, loaded.notes
     column(columns, options.target)
     for pattern in options.drop:
         for name in _matching(pattern, columns, options.target, options.environment):
             del columns[name]
+    clear(loaded._replace(unclear={name: why for name, why in loaded.unclear.items() if name in columns}))
     if not {*columns} - {options.target, options.environment}:
         found = f"none that {'--drop leaves' if options.drop else f'{options.file.name} has'}"
         raise ValueError(f"Something besides target and environment should be there to learn from. Found {found}. Keep some.")
@@ -138,13 +140,13 @@ def _matching(pattern: str, columns: Mapping[str, Any], target: str, environment
     from craik.estimators.tables import nearest  # noqa: PLC0415
 
     others = [name for name in columns if name not in (target, environment)]
-    found = fnmatch.filter(others, pattern)
-    if not found and environment is not None and fnmatch.fnmatch(environment, pattern):
+    found = [pattern] if pattern in others else fnmatch.filter(others, pattern)  # names, too, have brackets
+    if not found and environment is not None and (pattern == environment or fnmatch.fnmatch(environment, pattern)):
         raise ValueError(
             f"What --environment names cannot be dropped, and is no input anyway. Found only it for {pattern!r}. Leave this "
             "--drop out."
         )
-    if not found and fnmatch.fnmatch(target, pattern):
+    if not found and (pattern == target or fnmatch.fnmatch(target, pattern)):
         raise ValueError(
             f"The target can neither be dropped nor be privileged, as it is what is predicted. Found only it for {pattern!r}. "
             "Name another column, or another --target."

@@ -5,7 +5,7 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,19 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from craik.estimators.reading.cells import MARKS, decimals_noted, labels_of, target_of, values_of, with_points
 from craik.estimators.tables import columns_of, nearest
 
 LARGEST = 2 * 2**30
 """Bytes of a file that is read into memory."""
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
-_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
-_WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
-_MARKS = {",": "comma", ";": "semicolon", "\t": "tab"}
-_NUMBER = re.compile(r"[+-]?(?=[.,]?\d)\d*([.,]\d*)?([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+(,\d*)?|(,\d{3})+(\.\d*)?)")
-_SAID = 3
-"""Columns that a sentence names."""
+_LONG = 2**20
+"""Letters of a line after which a quotation mark is taken to be left open."""
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstandard", b"PK\x03\x04": "zip"}
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, TypeError, ValueError, NotImplementedError)
 
@@ -45,19 +40,28 @@ class Piece(NamedTuple):
     lines: list[int]
     mark: str = ","
 
-    def cells(self, index: int, text: bool = False) -> list[str]:
-        """Return a column's cells; decimal commas are points, unless they are to stay as they stand.
+    @property
+    def cells(self) -> dict[str, list[str]]:
+        """Each column's cells."""
+        return {name: [row[index] for row in self.rows] for index, name in enumerate(self.names)}
 
-        Raises:
-            ValueError: see `with_points`.
-        """
-        found = [row[index] for row in self.rows]
-        return found if text or self.mark == "," else with_points(found, self.names[index], self.mark)
 
-    def with_commas(self, keys: Collection[str]) -> list[str]:
-        """Return the columns, other than keys, that have decimal commas."""
-        some = [] if self.mark == "," else [(index, name) for index, name in enumerate(self.names) if name not in keys]
-        return [name for index, name in some if self.cells(index) != self.cells(index, True)]
+class Loaded(NamedTuple):
+    """A table that was read.
+
+    Attributes:
+        columns: by name.
+        notes: sentences on how it was read, where the file left a choice.
+        unclear: of columns whose numbers can be read two ways the sentences that refuse them; here they are texts.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    notes: list[str]
+    unclear: Mapping[str, str]
+
+
+KeyOf = Callable[[Sequence[str]], NDArray[Any]]
+"""From the cells of a column that says whose a row is to its labels."""
 
 
 def read_table(path: Path, keys: Collection[str] = (), target: str | None = None) -> dict[str, NDArray[Any]]:
@@ -71,28 +75,44 @@ def read_table(path: Path, keys: Collection[str] = (), target: str | None = None
     Raises:
         FileNotFoundError: there is no such file.
         ImportError: Parquet, and nothing installed that reads it.
-        ValueError: another kind of file, one too large, or one that is no table.
+        ValueError: another kind of file, one too large, one that is no table, or numbers that can be read two ways.
     """
-    return read_noted(path, keys, target)[0]
+    return clear(read_noted(path, keys, target)).columns
 
 
-def read_noted(path: Path, keys: Collection[str] = (), target: str | None = None) -> tuple[dict[str, NDArray[Any]], list[str]]:
-    """As `read_table`, with a sentence on each choice of how to read that was the file's."""
+def clear(table: Loaded) -> Loaded:
+    """Return a table without columns that are unclear.
+
+    Raises:
+        ValueError: one that is.
+    """
+    for sentence in table.unclear.values():
+        raise ValueError(sentence)
+    return table
+
+
+def read_noted(path: Path, keys: Collection[str] = (), target: str | None = None, key_of: KeyOf | None = None) -> Loaded:
+    """As `read_table`, but what can be read two ways is given back beside the columns; keys by `key_of`, if not `labels_of`."""
     check_file(path)
     if path.stat().st_size > LARGEST:
         raise ValueError(too_large(path, "Take some rows."))
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
         (piece,) = csv_chunks(path, None)
-        read = {target: target_of, **dict.fromkeys(keys, labels_of)}
-        columns = enumerate(piece.names)
-        found = {name: read.get(name, values_of)(piece.cells(index, name in keys)) for index, name in columns}
-        return found, decimals_noted(piece.with_commas(keys), piece.mark)
+        return table_of(piece, keys, target, key_of)
     if kind == ".parquet":
-        return columns_of(_parquet(path)), []
+        return Loaded(columns_of(_parquet(path)), [], {})
     if kind == ".npz":
-        return columns_of(_as_columns(npz_arrays(path), path)), []
+        return Loaded(columns_of(_as_columns(npz_arrays(path), path)), [], {})
     raise ValueError(f"A table should be a .csv, .tsv, .parquet or .npz file. Found {path.name}. Convert it.")
+
+
+def table_of(piece: Piece, keys: Collection[str] = (), target: str | None = None, key_of: KeyOf | None = None) -> Loaded:
+    """Return cells as columns."""
+    read = {target: target_of, **dict.fromkeys(keys, key_of or labels_of)}
+    decimals = with_points(piece.cells, piece.mark, keys)
+    columns = {name: read.get(name, values_of)(cells) for name, cells in decimals.cells.items()}
+    return Loaded(columns, decimals_noted(decimals.commas, piece.mark), decimals.unclear)
 
 
 def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -236,17 +256,33 @@ def _other_line(path: Path) -> int:
 
 
 def delimiter(path: Path) -> str:
-    """Return what stands between a file's cells: comma, semicolon or tab, whichever the line of names has most of.
+    """Return what stands between a file's cells: comma, semicolon or tab.
 
-    What is inside of quotation marks does not count, and of equally many counts what the file's ending says, `.csv` or `.tsv`.
+    It is the one of which the line of names has as many as the first row, of several the one it has most of, and of equally
+    many what the file's ending says; a `.tsv` with a tab among its names has tabs. What is inside of quotation marks does
+    not count.
 
     Raises:
-        ValueError: the line is no UTF-8.
+        ValueError: these lines are no UTF-8.
     """
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
-        bare = re.sub(r'"[^"]*("|$)', "", file.readline())
-    return max((usual, *_MARKS), key=bare.count)  # of equally many the first one
+        names, row = _record(file), _record(file)
+    if usual == "\t" and usual in names:
+        return usual
+    some = [mark for mark in (usual, *MARKS) if mark in names]
+    return max(some or [usual], key=lambda mark: (names.count(mark) == row.count(mark), names.count(mark)))
+
+
+def _record(file: Iterable[str]) -> str:
+    """The next line that is not empty, with the lines that its cells go on in, without what is inside of quotation marks."""
+    text, inside = "", False
+    for line in file:
+        text += line
+        inside ^= bool(line.count('"') % 2)
+        if (text.strip() and not inside) or len(text) > _LONG:
+            break
+    return re.sub(r'"[^"]*("|$)', "", text)
 
 
 def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
@@ -282,76 +318,11 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
 
 
 def _ragged(cells: int, names: int, line: int, path: Path) -> str:
-    parted = _MARKS[delimiter(path)]
+    parted = MARKS[delimiter(path)]
     return (
         f"Rows should have {names} cells, as many as names. Found {cells} in line {line} of {path.name}. Mend that line, or "
         f"remove what stands above the names: a cell with a {parted} in it needs quotation marks around it, and both of them."
     )
-
-
-def with_points(cells: Sequence[str], name: str, mark: str) -> list[str]:
-    """Return cells with points for decimal commas where the column is all numbers, else the cells as they stand.
-
-    Where commas part the cells of a line one inside a number is no decimal mark, so that this is for semicolons and tabs.
-
-    Raises:
-        ValueError: numbers with commas and points, or with commas that may part thousands.
-    """
-    present = [cell for cell in cells if cell.lower() not in _NOTHING]
-    commas = [cell for cell in present if "," in cell]
-    if not commas or not all(_NUMBER.fullmatch(cell) or _THOUSANDS.fullmatch(cell) for cell in present):
-        return list(cells)
-    points = [cell for cell in present if "." in cell]
-    several = [cell for cell in commas if cell.count(",") > 1]
-    unclear = mark != ";" and all(_THOUSANDS.fullmatch(cell) for cell in commas)
-    if points or several or unclear:
-        found = repr((points or several or commas)[0]) + (f" and {commas[0]!r}" if points and commas[0] != points[0] else "")
-        raise ValueError(
-            f"A column's numbers should have one mark, before their decimals, and none between thousands. Found {found} in "
-            f"column {name!r}. Write them without marks between thousands."
-        )
-    return [cell.replace(",", ".") for cell in cells]
-
-
-def decimals_noted(names: Sequence[str], mark: str) -> list[str]:
-    """Return a sentence on the columns whose commas were read as decimal marks, if there are any."""
-    if not names:
-        return []
-    some = ", ".join(names[:_SAID]) + (f" and {len(names) - _SAID} more" if len(names) > _SAID else "")
-    return [f"The file's cells are parted by {_MARKS[mark]}s: commas are read as decimal marks in {some}."]
-
-
-def values_of(cells: Sequence[str], text: bool = False) -> NDArray[Any]:
-    """Return a column's cells as numbers or dates where all are, else as texts; None or NaN where there is nothing."""
-    present = [cell for cell in cells if cell.lower() not in _NOTHING]
-    if text:
-        return np.array([None if cell.lower() in _NOTHING else cell for cell in cells], dtype=object)
-    if present and all(_DATE.match(cell) for cell in present):
-        return np.array([None if cell.lower() in _NOTHING else cell[:10] for cell in cells], dtype="datetime64[D]")
-    try:
-        numbers = [float("nan") if cell.lower() in _NOTHING else float(cell) for cell in cells]
-    except ValueError:
-        return np.array([None if cell.lower() in _NOTHING else cell for cell in cells], dtype=object)
-    whole = len(present) == len(cells) and all(number.is_integer() and abs(number) < 2**53 for number in numbers)
-    return np.array(numbers).astype(np.int64) if whole and "." not in "".join(cells) else np.array(numbers)
-
-
-def labels_of(cells: Sequence[str]) -> NDArray[Any]:
-    """Return the cells of a column that says whose a row is: texts as they stand, as 01 and 1 are two; None where one is empty.
-
-    Dates are days, and 1.0 is 1: programs write whole numbers so where some cell of the column is empty.
-    """
-    values = values_of(cells)
-    if values.dtype.kind == "M":
-        return values
-    whole = [_WHOLE.fullmatch(cell) for cell in cells]
-    return np.array([match[1] if match else cell or None for cell, match in zip(cells, whole, strict=True)], dtype=object)
-
-
-def target_of(cells: Sequence[str]) -> NDArray[Any]:
-    """Return a target's cells as `values_of`, but of texts only an empty one is missing: a class may be called "none"."""
-    values = values_of(cells)
-    return values if values.dtype.kind != "O" else np.array([cell or None for cell in cells], dtype=object)
 
 
 def _parquet(path: Path) -> Any:  # noqa: ANN401  # a library's table

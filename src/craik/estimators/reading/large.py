@@ -9,15 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craik.estimators.reading import files
+from craik.estimators.reading.cells import texts_of, values_of, with_points
 from craik.estimators.reading.files import (
+    Loaded,
+    Piece,
     check_file,
+    clear,
     csv_chunks,
     csv_names,
-    decimals_noted,
+    delimiter,
     read_noted,
     read_table,
+    table_of,
     too_large,
-    values_of,
 )
 from craik.estimators.tables import HUGE, columns_of, is_missing, kind
 
@@ -27,11 +31,10 @@ PIECE = 100_000
 """Rows that are predicted at a time."""
 
 
-def read_part(path: Path, keys: Collection[str] = (), target: str | None = None) -> tuple[Columns, list[str]]:
-    """Return a file's columns, and a sentence where only some of its rows were read, or commas are decimal marks.
+def read_part(path: Path, keys: Collection[str] = (), target: str | None = None) -> Loaded:
+    """Return a file's columns, with a sentence where only some of its rows were read.
 
-    A file that is too large is read lazily by polars: rows at random, the same ones each time, as many as fit. There "NA" and
-    "none" are missing in keys and target, too.
+    A file that is too large is read lazily by polars: rows at random, the same ones each time, as many as fit.
 
     Args:
         path: of the file.
@@ -45,19 +48,28 @@ def read_part(path: Path, keys: Collection[str] = (), target: str | None = None)
     check_file(path)
     if path.stat().st_size <= files.LARGEST:
         return read_noted(path, keys, target)
-    if path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".tsv", ".parquet"):
         raise ValueError(too_large(path, "Save it as Parquet, of which a part of the rows can be read."))
     polars = _polars(path)
-    lazy, notes = _scanned(polars, path, keys)
+    try:
+        chosen, total = _chosen(polars, polars.scan_parquet(path) if suffix == ".parquet" else _cells(polars, path), path)
+    except polars.exceptions.PolarsError as error:
+        found = str(error).strip().partition("\n")[0]
+        raise ValueError(f"A table should be a file that polars can read. Found in {path.name}: {found}. Mend it.") from None
+    found = Loaded(columns_of(chosen), [], {}) if suffix == ".parquet" else _as_texts(chosen, path, keys, target)
+    size = path.stat().st_size / 2**30
+    part = f"The file has {size:.1f} GiB, more than is read into memory: {len(chosen)} of its {total} rows, drawn at random."
+    return found._replace(notes=[*found.notes, part])
+
+
+def _chosen(polars: Any, lazy: Any, path: Path) -> tuple[Any, int]:  # noqa: ANN401  # a module of an optional package, its frames
+    """As many rows as fit, and how many there are."""
     total = int(lazy.select(polars.len()).collect(engine="streaming").item())
     every = -(-path.stat().st_size // files.LARGEST)
     # By the hash of a row's number: every k-th row would follow any rhythm that the file has.
     chosen = lazy.with_row_index("\0").filter(polars.col("\0").hash(0) % every == 0).drop("\0")
-    found = columns_of(chosen.collect(engine="streaming"))
-    rows = len(next(iter(found.values())))
-    size = path.stat().st_size / 2**30
-    part = f"The file has {size:.1f} GiB, more than is read into memory: {rows} of its {total} rows, drawn at random."
-    return found, [*notes, part]
+    return chosen.collect(engine="streaming"), total
 
 
 def _polars(path: Path) -> Any:  # noqa: ANN401  # a module of an optional package
@@ -68,38 +80,27 @@ def _polars(path: Path) -> Any:  # noqa: ANN401  # a module of an optional packa
         raise ValueError(too_large(path, way_out)) from None
 
 
-def _scanned(polars: Any, path: Path, keys: Collection[str]) -> tuple[Any, list[str]]:  # noqa: ANN401  # a lazy frame
-    if path.suffix.lower() == ".parquet":
-        return polars.scan_parquet(path), []
-    names = csv_names(path)  # refuses names that come twice, which polars would rename
-    nothing = ["", "NA", "N/A", "n/a", "na", "nan", "NaN", "null", "NULL", "None", "none"]
-    mark, commas = _decimals(path, keys)
-    found = {"separator": mark, "null_values": nothing, "try_parse_dates": True, "infer_schema_length": _FIRST}
-    texts = {name: polars.String for name in names if name in keys}  # else 01 and 1 are one
-    lazy = polars.scan_csv(path, schema_overrides=texts, decimal_comma=bool(commas), **found)
-    return lazy, decimals_noted(commas, mark)
+def _cells(polars: Any, path: Path) -> Any:  # noqa: ANN401  # a lazy frame
+    csv_names(path)  # refuses names that come twice, which polars would rename
+    return polars.scan_csv(path, separator=delimiter(path), infer_schema=False)
 
 
-_FIRST = 10_000
-"""Rows by which the columns of a large file are understood."""
+def _as_texts(chosen: Any, path: Path, keys: Collection[str], target: str | None) -> Loaded:  # noqa: ANN401  # a frame of texts
+    """Cells as small files' are read."""
+    rows = [[(cell or "").strip() for cell in row] for row in chosen.iter_rows()]
+    return table_of(Piece(csv_names(path), rows, [], delimiter(path)), keys, target)
 
 
-def _decimals(path: Path, keys: Collection[str]) -> tuple[str, list[str]]:
-    """What parts the cells of a large file, and the columns that have decimal commas; polars reads all columns one way."""
-    piece = next(csv_chunks(path, _FIRST))
-    commas = piece.with_commas(keys)
-    for index, name in enumerate(piece.names) if commas else ():
-        cells = piece.cells(index, name in keys)
-        if name not in (*commas, *keys) and "." in "".join(cells) and values_of(cells).dtype.kind == "f":
-            raise ValueError(
-                "A file that is too large for memory should write all decimals alike. Found decimal commas in column "
-                f"{commas[0]!r} and points in {name!r} of {path.name}. Write them with points, or take some rows."
-            )
-    return piece.mark, commas
+RAW = "\0"
+"""Before the name of a column whose cells are as they stand in the file."""
 
 
 def read_batches(
-    path: Path, texts: Collection[str] = (), rows: int = PIECE, numbers: Collection[str] = ()
+    path: Path,
+    texts: Collection[str] = (),
+    rows: int = PIECE,
+    numbers: Collection[str] | None = None,
+    raw: Collection[str] = (),
 ) -> Iterator[Columns]:
     """Yield a table in pieces.
 
@@ -107,34 +108,54 @@ def read_batches(
         path: of the file.
         texts: columns whose cells stay texts, whatever a piece of them looks like.
         rows: of a piece, where the file can be read in pieces: CSV, TSV, and Parquet by pyarrow.
-        numbers: columns of numbers, where they are there at all; a cell may be empty, and nothing else.
+        numbers: columns of numbers, where they are there at all; a cell may be empty, and nothing else. What others hold does
+            not matter then; if None, it does.
+        raw: columns to be there as they stand in the file, too, under their name behind `RAW`; only an empty cell is missing.
 
     Raises:
         FileNotFoundError, ImportError, ValueError: as `read_table`, or a cell that is no number; the sentence says which.
     """
     start = 0
-    for piece, lines in _pieces(path, texts, rows):
-        for name in (name for name in piece if name in numbers):
+    for piece, lines in _pieces(path, texts, rows, numbers, raw):
+        for name in (name for name in piece if name in (numbers or ())):
             _check_numbers(piece[name], name, start, lines, path)
         start += len(next(iter(piece.values())))
         yield piece
 
 
-def _pieces(path: Path, texts: Collection[str], rows: int) -> Iterator[tuple[Columns, Sequence[int]]]:
+def _pieces(
+    path: Path, texts: Collection[str], rows: int, numbers: Collection[str] | None, raw: Collection[str]
+) -> Iterator[tuple[Columns, Sequence[int]]]:
     """Pieces, and the line of each row where a file has lines."""
     check_file(path)
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv"):
         for piece in csv_chunks(path, rows):
-            columns = ((name, piece.cells(index, name in texts)) for index, name in enumerate(piece.names))
-            yield {name: values_of(cells, name in texts) for name, cells in columns}, piece.lines
+            yield _piece(piece, texts, numbers, raw), piece.lines
         return
     parquet = _parquet() if suffix == ".parquet" else None
     if parquet is None:
-        yield read_table(path), ()
+        found = read_table(path)
+        yield {**found, **{RAW + name: found[name] for name in raw if name in found}}, ()
         return
     for batch in parquet.ParquetFile(path).iter_batches(batch_size=rows):
-        yield columns_of(importlib.import_module("pyarrow").Table.from_batches([batch])), ()
+        found = columns_of(importlib.import_module("pyarrow").Table.from_batches([batch]))
+        yield {**found, **{RAW + name: found[name] for name in raw if name in found}}, ()
+
+
+def _piece(piece: Piece, texts: Collection[str], numbers: Collection[str] | None, raw: Collection[str]) -> Columns:
+    cells = piece.cells
+    decimals = with_points(cells, piece.mark, texts)
+    clear(Loaded({}, [], {name: one for name, one in decimals.unclear.items() if numbers is None or name in numbers}))
+    found = {name: values_of(some, name in texts) for name, some in decimals.cells.items()}
+    if piece.mark != ",":  # where one cell is no number the others keep their commas
+        mixed = [name for name in found if name in (numbers or ()) and found[name].dtype.kind == "O"]
+        found |= {name: values_of([_with_point(cell) for cell in cells[name]], text=True) for name in mixed}
+    return {**found, **{RAW + name: texts_of(cells[name]) for name in raw if name in cells}}
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _is_number(cell.replace(",", ".")) else cell
 
 
 def _check_numbers(values: NDArray[Any], name: str, start: int, lines: Sequence[int], path: Path) -> None:
@@ -163,7 +184,8 @@ def _no_numbers(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _is_number(value: object) -> bool:
     try:
-        return isinstance(value, str | int | float | np.number) and abs(float(value)) <= HUGE
+        text = isinstance(value, str)
+        return isinstance(value, str | int | float | np.number) and not (text and "_" in value) and abs(float(value)) <= HUGE
     except (TypeError, ValueError):
         return False
 

@@ -7,8 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading.files import check_file, column, npy_array, npz_arrays, read_table
-from craik.estimators.tables import HUGE, is_missing
+from craik.estimators.reading.cells import texts_of
+from craik.estimators.reading.files import Loaded, check_file, clear, column, npy_array, npz_arrays, read_noted
+from craik.estimators.tables import HUGE, is_missing, kind
+from craik.estimators.tables.cells import check_strays, counted
+
+UNEVEN = 1.5
+"""Of the usual time between two frames, above which one is said to be longer."""
 
 
 class Recorded(NamedTuple):
@@ -48,11 +53,11 @@ def read_trajectories(path: Path, by: str | None = None, time: str | None = None
                 f"{path.name}. Make it (trajectories, frames, features), or put a file for each into a folder."
             )
         return _stacked(arrays, path)
-    table = read_table(path, keys=() if by is None else (by,))
+    table = clear(read_noted(path, keys=() if by is None else (by,), key_of=texts_of))
     if by is None:
         raise ValueError(
             f"A table of trajectories should say whose frame a row is. Found no column named in --trajectory for {path.name}; "
-            f"it has {', '.join(list(table)[:8])}."
+            f"it has {', '.join(list(table.columns)[:8])}."
         )
     return _by_column(table, by, time, path)
 
@@ -156,12 +161,13 @@ def _array(file: Path) -> Recorded:
 
 
 def _alone(file: Path, time: str | None) -> Recorded:
-    table = read_table(file)
-    rows = len(next(iter(table.values())))
-    return _by_column({**table, "\0": np.zeros(rows, dtype=np.int64)}, "\0", time, file)
+    table = clear(read_noted(file))
+    rows = len(next(iter(table.columns.values())))
+    return _by_column(table._replace(columns={**table.columns, "\0": np.zeros(rows, dtype=np.int64)}), "\0", time, file)
 
 
-def _by_column(table: dict[str, NDArray[Any]], by: str, time: str | None, path: Path) -> Recorded:
+def _by_column(loaded: Loaded, by: str, time: str | None, path: Path) -> Recorded:
+    table = loaded.columns
     whose, when = column(table, by), None if time is None else column(table, time)
     rest = {name: values for name, values in table.items() if name not in (by, time)}
     numbers = {name: values for name, values in rest.items() if values.dtype.kind in "fiu"}
@@ -173,16 +179,54 @@ def _by_column(table: dict[str, NDArray[Any]], by: str, time: str | None, path: 
         )
     values = np.stack([one.astype(np.float64) for one in numbers.values()], 1)
     _check_cells(values, list(numbers), path)
-    if when is not None and is_missing(when).any():
+    for name in left:
+        if kind(rest[name]) == "texts":
+            check_strays(name, rest[name], counted(rest[name]), 50, "fill them in, or remove the column")
+    if is_missing(whose).any():
         raise ValueError(
-            f"The time of a frame should be known. Found none in column {time!r}, data row "
-            f"{int(is_missing(when).argmax()) + 1} of {path.name}. Fill it in, or leave --time out where rows are in order."
+            f"A frame should say whose it is. Found nothing in column {by!r}, data row {int(is_missing(whose).argmax()) + 1} "
+            f"of {path.name}. Fill it in, or leave the row out."
         )
-    order = np.arange(len(values)) if when is None else np.argsort(when, kind="stable")
+    notes = (*loaded.notes, *([f"Left out, as no numbers: {', '.join(left)}."] if left else []))
+    order = np.arange(len(values))
+    if when is not None:
+        _check_times(when, str(time), path)
+        order = np.argsort(when, kind="stable")
     labels = whose.astype(str)[order]
-    frames = [values[order][labels == label] for label in dict.fromkeys(labels.tolist())]
-    notes = (f"Left out, as no numbers: {', '.join(left)}.",) if left else ()
-    return Recorded(tuple(numbers), frames, notes)
+    places = [order[labels == label] for label in dict.fromkeys(labels.tolist())]
+    if when is not None:
+        notes += _apart([when[rows] for rows in places], str(time), path)
+    return Recorded(tuple(numbers), [values[rows] for rows in places], notes)
+
+
+def _check_times(when: NDArray[Any], time: str, path: Path) -> None:
+    gaps = is_missing(when)
+    if gaps.any():
+        raise ValueError(
+            f"The time of a frame should be known. Found none in column {time!r}, data row {int(gaps.argmax()) + 1} of "
+            f"{path.name}. Fill it in, or leave --time out where rows are in order."
+        )
+    if kind(when) not in ("numbers", "dates"):
+        raise ValueError(
+            f"Times of frames should be numbers, or dates that begin with the year. Found {str(when[0])!r} in column {time!r} "
+            f"of {path.name}. Write them so, or leave --time out where rows are in order."
+        )
+
+
+def _apart(times: Sequence[NDArray[Any]], time: str, path: Path) -> tuple[str, ...]:
+    """Refuse two frames of a trajectory at one time; a sentence where frames are unevenly apart."""
+    steps = [np.diff(one) for one in times]
+    for one, step in zip(times, steps, strict=True):
+        twice = np.flatnonzero(step == step[:0].sum())  # nothing, be it a number or a time
+        if len(twice):
+            raise ValueError(
+                f"Frames of one trajectory should have times of their own. Found {one[twice[0]]} twice in column {time!r} of "
+                f"{path.name}. Leave one of them out, or leave --time out where rows are in order."
+            )
+    every = np.concatenate(steps)
+    if len(every) and every.max() > UNEVEN * np.median(every):
+        return (f"Times between frames differ, by up to {every.max()}: each frame is taken as the one after the one before.",)
+    return ()
 
 
 def _check_cells(values: NDArray[np.float64], names: Sequence[str], path: Path) -> None:

@@ -1,12 +1,15 @@
 """Cells of a table: which are missing, what a column holds, and those that no table may hold."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_UNIT = re.compile(r"[+-]?\d*[.,]?\d+\s*([^\s\d.,]\D{0,9})")
 
 Numbers = NDArray[np.float64]
 
@@ -52,6 +55,8 @@ def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return True where a value is None, NaN, or another kind of nothing that differs from itself."""
     if values.dtype.kind == "f":
         return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
     return np.array([value is None or type(value).__name__ == "NAType" or _is_nan(value) for value in values], dtype=bool)
@@ -109,7 +114,8 @@ def check_finite(name: str, values: NDArray[Any]) -> None:
 
 
 def check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int, way_out: str = CODED) -> None:
-    """Refuse numbers with some texts among them; codes such as 1, 2, 3 and X are categories (`_are_codes`)."""
+    """Refuse numbers with some texts among them, or a unit behind; codes as 1, 2, 3 and X are categories (`_are_codes`)."""
+    _check_units(name, counts)
     numbers = {text for text in counts if is_number(text)}
     comma = {text for text in counts if text not in numbers and is_number(text.replace(",", ".", 1))}
     least = MOSTLY if len(counts) <= most else 0.5
@@ -124,18 +130,31 @@ def check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: in
     )
 
 
+def _check_units(name: str, counts: Counter[str]) -> None:
+    found = {text: match[1].strip() for text in counts if (match := _UNIT.fullmatch(text))}
+    if len(found) <= CODES:
+        return
+    unit, different = Counter(found.values()).most_common(1)[0]
+    if different > CODES and sum(counts[text] for text in found if found[text] == unit) >= MOSTLY * counts.total():
+        example = next(text for text in found if found[text] == unit)
+        raise ValueError(
+            f"A column should hold numbers or categories. Found numbers with {unit!r} behind in {name!r}, such as {example!r}. "
+            "Write the numbers alone, all in one unit."
+        )
+
+
 def counted(values: NDArray[Any]) -> Counter[str]:
     """Return how often each filled cell is there, as text."""
     return Counter(str(value) for value in values[~is_missing(values)])
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number with a point."""
+    """Return whether a text is a number with a point; Python's own underscores between digits are none."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text
 
 
 def _are_codes(numbers: set[str], others: set[str]) -> bool:

@@ -16,7 +16,7 @@ def columns_of(X: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401, N803
         ValueError: no rows, no columns, columns of different lengths, or two of one name.
     """
     if isinstance(X, Mapping):
-        named = [(str(name), np.asarray(values)) for name, values in X.items()]
+        named = [(str(name), _array(values)) for name, values in X.items()]
     elif hasattr(X, "columns") or hasattr(X, "column_names"):
         names = list(getattr(X, "column_names", None) or X.columns)
         repeated = sorted({str(name) for name in names if names.count(name) > 1})
@@ -24,7 +24,7 @@ def columns_of(X: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401, N803
             raise ValueError(
                 f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them."
             )
-        named = [(str(name), np.asarray(X[name])) for name in names]
+        named = [(str(name), _array(X[name])) for name in names]
     else:
         matrix = np.asarray(X)
         if matrix.ndim != 2:
@@ -34,6 +34,24 @@ def columns_of(X: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401, N803
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(f"A table should have columns of one length, above 0. Found lengths {sorted(lengths)}.")
     return dict(named)
+
+
+def _array(values: Any) -> NDArray[Any]:  # noqa: ANN401
+    """A column's values.
+
+    NumPy alone would make the last category of Arrow's missing ones, numbers of 53 bits of large ones where others are missing,
+    and the text "nan" of a gap in a list of texts.
+    """
+    if hasattr(values, "to_pylist"):  # Arrow's
+        kind = str(values.type)
+        if kind.startswith("dictionary"):
+            return _array(values.cast(values.type.value_type))
+        return np.array(values.to_pylist(), dtype=object) if "int" in kind and values.null_count else np.asarray(values)
+    if hasattr(values, "to_list") and callable(getattr(values, "null_count", None)) and values.dtype.is_integer():  # polars'
+        return np.array(values.to_list(), dtype=object) if values.null_count() else np.asarray(values)
+    if hasattr(values, "dtype") or not any(isinstance(value, str) for value in values):
+        return np.asarray(values)
+    return np.asarray(values, dtype=object)
 
 
 def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from craik.estimators.tables.cells import Numbers, as_numbers, check_finite, check_strays, counted, is_missing, kind, strays
 from craik.estimators.tables.columns import nearest
+from craik.estimators.tables.sites import named
 
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}([T ]\d{1,2}:\d{2}.*)?$")
 """Of a date that is a text: in files only those that begin with the year are read as dates (`craik.estimators.reading`)."""
@@ -41,8 +42,10 @@ class Column:
         if self.categories is None:
             numbers = as_numbers(values)[:, None]
         else:
-            texts = np.array([None if gone else str(value) for value, gone in zip(values, absent, strict=True)], dtype=object)
-            numbers = np.stack([texts == category for category in self.categories], 1).astype(np.float64)
+            texts = np.array([None if gone else named(value) for value, gone in zip(values, absent, strict=True)], dtype=object)
+            numbers = np.zeros((len(texts), len(self.categories)))
+            for place, category in enumerate(self.categories):
+                numbers[:, place] = texts == category
         return np.column_stack([numbers, absent.astype(np.float64)]) if self.missing else numbers
 
 

@@ -16,11 +16,11 @@ SMALL = "(small sites)"
 
 def site_names(labels: NDArray[Any]) -> NDArray[Any]:
     """Return what the rows' sites are called: "(missing)" where none is named, and 1.0 is 1."""
-    return np.array(["(missing)" if gone else _named(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
+    return np.array(["(missing)" if gone else named(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
 
 
-def _named(label: object) -> str:
-    """A column of whole numbers is one of floats where some are missing."""
+def named(label: object) -> str:
+    """Return a label as text; a column of whole numbers is one of floats where some are missing."""
     number = float(label) if isinstance(label, float | np.floating) else math.nan
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else str(label)
 

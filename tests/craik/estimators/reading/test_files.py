@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from craik.estimators.reading import column, digest, read_table
-from craik.estimators.reading.files import decimals_noted, read_noted
-from craik.estimators.tables import site_names
+from craik.estimators.reading.cells import decimals_noted
+from craik.estimators.reading.files import read_noted
+from craik.estimators.tables import is_missing, site_names
 
 
 def written(tmp_path, text, name="table.csv"):
@@ -76,6 +77,8 @@ def test_the_digest_is_of_the_bytes(tmp_path):
         ("a;b\n2.5;2\n17,3;1\n", "t.csv", "Found '2.5' and '17,3' in column 'a'"),
         ("a;b\n1,234,567;2\n", "t.csv", "Found '1,234,567' in column 'a'"),
         ("a\tb\n1,234\t2\n12\t1\n", "t.tsv", "Found '1,234' in column 'a'"),
+        ("a;b\n1,234;2.5\n12,345;1\n", "t.csv", "Found '1,234' in column 'a'"),
+        ("a;b\n1.234;0,5\n900;1\n", "t.csv", "Found '1.234' in column 'a'"),
         ("no archive", "t.npz", "that NumPy wrote"),
     ],
 )
@@ -91,6 +94,9 @@ def test_files_that_are_no_tables(tmp_path, text, name, sentence):
         ('site;"age, in years, at most";ill\nA;5,5;1\nB;6,0;0\n', "t.csv"),
         ("site\tage\till\nA\t5,5\t1\nB\t6\t0\n", "t.csv"),
         ("site;age;ill\nA;5.5;1\nB;6;0\n", "t.tsv"),
+        ('site;"age\n,,,";ill\nA;5,5;1\nB;6;0\n', "t.csv"),
+        ("site\tage, in, years\till\nA\t5,5\t1\nB\t6\t0\n", "t.tsv"),
+        ("site;age, in, years;ill\nA;5.5;1\nB;6;0\n", "t.csv"),
         ('site,"age; in; years",ill\nA,5.5,1\nB,6,0\n', "t.csv"),
         ('"site;s;s\ns",age,ill\nA,5.5,1\nB,6,0\n', "t.csv"),
     ],
@@ -115,10 +121,34 @@ def test_decimal_commas_are_read_where_semicolons_part_cells(tmp_path):
     assert table["c"].tolist() == ["1,5", "x", "1,5", "1,5"]
     assert read_table(path, target="b")["b"][3] == 1.234
     assert read_table(path, keys=("b",))["b"][0] == "0,1"
-    _, notes = read_noted(path)
-    assert notes == ["The file's cells are parted by semicolons: commas are read as decimal marks in a, b."]
-    assert read_noted(written(tmp_path, "a;b\n1.5;2\n"))[1] == []
+    assert read_noted(path).notes == ["The file's cells are parted by semicolons: commas are read as decimal marks in a, b."]
+    assert read_noted(written(tmp_path, "a;b\n1.5;2\n")).notes == []
     assert "marks in a0, a1, a2 and 2 more." in decimals_noted([f"a{index}" for index in range(5)], ";")[0]
+
+
+def test_a_number_with_three_decimals_is_clear_where_another_column_is(tmp_path):
+    assert read_table(written(tmp_path, "a\tb\n1,234\t0,5\n12,345\t1\n", "t.tsv"))["a"].tolist() == [1.234, 12.345]
+    assert read_table(written(tmp_path, "a;b\n1,234;2\n12,345;1\n"))["a"].tolist() == [1.234, 12.345]
+    assert read_table(written(tmp_path, "a;b\n1.234;2.5\n12.345;1\n"))["a"].tolist() == [1.234, 12.345]
+
+
+def test_a_column_that_is_unclear_can_be_left_out(tmp_path):
+    found = read_noted(written(tmp_path, "a;b\n1.234,5;2\n17,3;1\n"))
+    assert found.columns["b"].tolist() == [2, 1]
+    assert found.columns["a"].tolist() == ["1.234,5", "17,3"]
+    assert list(found.unclear) == ["a"]
+
+
+def test_times_of_day_are_kept_and_days_that_are_none_are_texts(tmp_path):
+    table = read_table(written(tmp_path, "a,b,c,d\n2021-03-01 12:00,2021-02-30,2021-03-01T12:00+02:00,2021-03-01\n,x,,\n"))
+    assert [str(table[name][0])[:16] for name in "abcd"] == ["2021-03-01T12:00", "2021-02-30", "2021-03-01T10:00", "2021-03-01"]
+    assert is_missing(table["a"]).tolist() == [False, True]
+    assert table["d"].dtype == "datetime64[D]"
+    assert read_table(written(tmp_path, "a\n2021-03-01 12:00\n2021-03-01 12:00Z\n"))["a"].dtype == object
+
+
+def test_digits_with_underscores_are_codes(tmp_path):
+    assert read_table(written(tmp_path, "a\n1_1\n1_12\n"))["a"].tolist() == ["1_1", "1_12"]
 
 
 def test_commas_inside_cells_of_a_file_with_commas_are_texts(tmp_path):

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from craik.estimators.reading import files, large, read_batches, read_part, read_table
+from craik.estimators.reading import RAW, files, large, read_batches, read_part, read_table
 
 
 def written(tmp_path, text, name="table.csv"):
@@ -35,13 +35,13 @@ def test_of_a_file_too_large_some_rows_are_read(tmp_path, monkeypatch, kind):
     path = tmp_path / f"t.{kind}"
     (frame.write_csv if kind == "csv" else frame.write_parquet)(path)
     monkeypatch.setattr(files, "LARGEST", path.stat().st_size // 3)
-    found, notes = read_part(path, keys=("key", "elsewhere"))
+    found, notes, _ = read_part(path, keys=("key", "elsewhere"))
     assert set(found["key"]) == {"01", "1"}
     assert 500 < len(found["a"]) < 1100
     assert "of its 3000 rows" in notes[0]
     assert set(found["ward"]) == {"east", "west"}
     assert 0.2 < np.isnan(found["gap"].astype(float)).mean() < 0.5
-    np.testing.assert_array_equal(found["a"], read_part(path)[0]["a"])
+    np.testing.assert_array_equal(found["a"], read_part(path).columns["a"])
     assert len(set(np.diff(found["a"]).tolist())) > 3
     with pytest.raises(ValueError, match="GiB"):
         read_table(path)
@@ -52,13 +52,18 @@ def test_of_a_file_too_large_with_semicolons_some_rows_are_read(tmp_path, monkey
     path = tmp_path / "t.csv"
     path.write_text("a;key;b\n" + "".join(f"{row},5;0{row % 2};{row}\n" for row in range(3000)))
     monkeypatch.setattr(files, "LARGEST", path.stat().st_size // 3)
-    found, notes = read_part(path, keys=("key",))
+    found, notes, _ = read_part(path, keys=("key",))
     np.testing.assert_array_equal(found["a"], found["b"] + 0.5)
     assert set(found["key"]) == {"00", "01"}
     assert [note[:36] for note in notes] == ["The file's cells are parted by semic", "The file has 0.0 GiB, more than is r"]
-    path.write_text("a;key;b\n" + "".join(f"{row},5;0{row % 2};{row}.5\n" for row in range(3000)))
-    with pytest.raises(ValueError, match=r"commas in column 'a' and points in 'b' of t\.csv"):
+    monkeypatch.setattr(files, "LARGEST", 4000)
+    path.write_text("a;b\n" + "1;2\n" * 2000 + "3;4;5\n")
+    with pytest.raises(ValueError, match=r"polars can read\. Found in t\.csv"):
         read_part(path)
+    path.write_text("a , b\n" + " 1, 2.0\n" * 2000 + "2.5,n/a\n" * 1000)
+    found = read_part(path, keys=("b",)).columns
+    assert set(found["a"]) == {1.0, 2.5}
+    assert set(found["b"]) == {"2", "n/a"}
 
 
 def test_decimal_commas_in_pieces(tmp_path):
@@ -67,6 +72,25 @@ def test_decimal_commas_in_pieces(tmp_path):
     pieces = list(read_batches(path, texts=("b",), rows=2, numbers=("a", "c")))
     assert [value for piece in pieces for value in piece["a"].tolist()] == [1.5, 2.0, 3.25]
     assert [value for piece in pieces for value in piece["b"]] == ["1,5", "x", "2,5"]
+
+
+def test_what_is_no_number_is_named_beside_decimal_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x;y\n5,3;1\n5,4;1.234,5\nk.A.;2\n")
+    with pytest.raises(ValueError, match=r"Found 'k\.A\.' in data row 3"):
+        list(read_batches(path, numbers=("x",)))
+    path.write_text("x;y\n5,3;1\n5,4;1.234,5\n6,1;2\n")
+    assert next(read_batches(path, numbers=("x",)))["x"].tolist() == [5.3, 5.4, 6.1]
+    with pytest.raises(ValueError, match=r"Found '1\.234,5' in column 'y'"):
+        list(read_batches(path))
+
+
+def test_cells_as_they_stand(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("country,x\nNA,1\n,2\n")
+    (piece,) = read_batches(path, texts=("country",), raw=("country",))
+    assert piece["country"].tolist() == [None, None]
+    assert piece[RAW + "country"].tolist() == ["NA", None]
 
 
 def test_a_table_in_pieces(tmp_path):

@@ -135,3 +135,48 @@ class TestTrajectories:
         np.save(tmp_path / "a.npy", self.frames[0])
         with pytest.raises(ValueError, match="several"):
             read_trajectories(tmp_path / "a.npy")
+
+
+class TestTimes:
+    def frames(self, tmp_path, lines, **settings):
+        path = tmp_path / "t.csv"
+        path.write_text("who,t,x\n" + "\n".join(lines) + "\n")
+        return read_trajectories(path, "who", "t", **settings)
+
+    def test_moments_of_a_day_are_in_order(self, tmp_path):
+        days = [f"a,2021-03-01 {hour},{x}" for hour, x in (("12:00", 3), ("03:00", 1), ("07:00", 2))]
+        found = self.frames(tmp_path, days)
+        assert found.frames[0][:, 0].tolist() == [1, 2, 3]
+        assert found.notes == ()
+
+    def test_whose_is_a_text_with_its_time(self, tmp_path):
+        begun = [("08", 1), ("14", 1), ("08", 2)]
+        found = self.frames(tmp_path, [f"2021-03-01 {hour}:00,{t},{x}" for x, (hour, t) in enumerate(begun)])
+        assert [one[:, 0].tolist() for one in found.frames] == [[0, 2], [1]]
+
+    @pytest.mark.parametrize(
+        ("lines", "found"),
+        [
+            (["a,9:30,1", "a,10:00,2"], "Found '9:30' in column 't'"),
+            (["a,1,1", ",2,2"], "Found nothing in column 'who', data row 2"),
+            (["a,1,1", "b,1,2", "a,1,3"], "Found 1 twice in column 't'"),
+            (["a,2021-03-01,1", "a,2021-03-01,3"], "Found 2021-03-01 twice in column 't'"),
+            (["a,2021-03-01,1", "a,,3"], "Found none in column 't', data row 2"),
+        ],
+    )
+    def test_times_that_order_nothing(self, tmp_path, lines, found):
+        with pytest.raises(ValueError, match=found):
+            self.frames(tmp_path, lines)
+
+    def test_uneven_ones_are_said(self, tmp_path):
+        (note,) = self.frames(tmp_path, ["a,1,1", "a,2,2", "a,3,2", "a,7,3"]).notes
+        assert note.startswith("Times between frames differ, by up to 4")
+
+    def test_a_stray_cell_and_decimal_commas(self, tmp_path):
+        path = tmp_path / "s.csv"
+        path.write_text("who;x;z\na;1,5;1\na;2,5;1\n")
+        assert read_trajectories(path, "who").notes[0].endswith("decimal marks in x.")
+        cells = "".join(f"a;{row},5;{row}.5\n" for row in range(30))
+        path.write_text(f"who;x;z\n{cells}a;1,5;?\n")
+        with pytest.raises(ValueError, match=r"of 'z', and texts in the others, such as '\?' in data row 31"):
+            read_trajectories(path, "who")

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import Scaling, check_cells, encoding_of, prepare
+from craik.estimators.tables import Scaling, check_cells, encoding_of, is_missing, prepare
+from craik.estimators.tables.cells import check_strays, counted, is_number
 from site_tables import beside, cells, small
 
 TABLE = small()
@@ -41,3 +42,18 @@ def test_numbers_whose_squares_cannot_be_added_up_are_refused():
         prepare(beside(), TABLE.x[:, 2] * 1e200, TABLE.site)
     large = prepare(beside(crp=TABLE.x[:, 2] * 1e149), TABLE.y, TABLE.site)
     assert np.isfinite(Scaling.of(large.x).applied(large.x)).all()
+
+
+def test_numbers_with_a_unit_behind_are_no_categories():
+    for doses in ([f"{row % 30}%" for row in range(120)], [f"{row % 40 / 10} mg" for row in range(120)]):
+        values = np.array([*doses, None], dtype=object)
+        with pytest.raises(ValueError, match=r"behind in 'dose', such as '0.*Write the numbers alone"):
+            check_strays("dose", values, counted(values), 50)
+    for codes in ([f"{row % 4}mg" for row in range(120)], [f"{row % 40}{'abcd'[row % 4]}" for row in range(120)]):
+        values = np.array(codes, dtype=object)
+        check_strays("dose", values, counted(values), 50)
+
+
+def test_a_time_may_be_missing_and_underscores_make_no_numbers():
+    assert is_missing(np.array(["2021-03-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
+    assert [is_number(text) for text in ("1_1", "1.5", "x")] == [False, True, False]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import columns_of, prepare
+from craik.estimators.tables import columns_of, is_missing, prepare
 from site_tables import beside, small
 
 TABLE = small()
@@ -38,3 +38,28 @@ def test_what_is_no_table_is_refused(name):
     table, sentence = NO_TABLES[name]
     with pytest.raises((ValueError, TypeError), match=sentence):
         columns_of(table)
+
+
+def test_a_gap_in_a_list_of_texts_is_none_of_them():
+    found = columns_of({"a": ["x", "y", float("nan")], "b": [1, 2, float("nan")]})
+    assert is_missing(found["a"]).tolist() == is_missing(found["b"]).tolist() == [False, False, True]
+
+
+@pytest.mark.extra("recipes", "pyarrow")
+def test_arrows_gaps_are_gaps_and_its_large_numbers_stay_whole():
+    import pyarrow
+
+    words = pyarrow.array(["A", None, "C"]).dictionary_encode()
+    table = pyarrow.table({"word": words, "key": pyarrow.array([2**53 + 1, 2**53, None])})
+    found = columns_of(table)
+    assert found["word"].tolist() == ["A", None, "C"]
+    assert found["key"].tolist() == [2**53 + 1, 2**53, None]
+
+
+@pytest.mark.extra("recipes", "polars")
+def test_large_numbers_of_polars_stay_whole():
+    import polars
+
+    found = columns_of(polars.DataFrame({"key": [2**53 + 1, None], "word": ["A", None]}))
+    assert found["key"].tolist() == [2**53 + 1, None]
+    assert is_missing(found["word"]).tolist() == [False, True]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import encoding_of, prepare
+from craik.estimators.tables import Column, encoding_of, prepare
 from site_tables import beside, cells, small
 
 TABLE = small()
@@ -40,3 +40,14 @@ def test_what_is_no_number_in_a_new_table_is_refused():
         encoding.encoded({**columns, "a": np.array([0, 1, np.inf, 2])})
     empty = encoding.encoded({**columns, "a": np.array([None] * 4, dtype=object)})
     assert np.isnan(empty[:, 0]).all()
+
+
+def test_codes_with_a_gap_are_floats_and_the_same_categories():
+    column = Column("ward", ("1", "2", "X"), missing=True)
+    found = column.encoded(np.array([1.0, 2.0, np.nan]))
+    assert found.tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+
+
+def test_a_column_of_nothing_has_a_flag_alone():
+    columns = {"remark": np.array([None, None], dtype=object)}
+    assert encoding_of(columns).encoded(columns).tolist() == [[1], [1]]
