@@ -124,7 +124,7 @@ class _Agreeing(BaseEstimator):
         by_site = np.argsort(site, kind="stable")
         order = used[by_site]
         table = self._table(x[order], codes[order], site[by_site])
-        self._scaling = Scaling.of(table.x, weights[order])
+        self._scaling = Scaling.of_inputs(table.x, weights[order])
         y = table.y
         self._target = Scaling.of(y, weights[order]) if self._task == "regression" else None
         if self._target is not None:

@@ -72,7 +72,7 @@ class Fold:
     @cached_property
     def x(self) -> Numbers:
         """(n, J)."""
-        return Scaling.of(self.table.x[self.trained_on]).applied(self.table.x)
+        return Scaling.of_inputs(self.table.x[self.trained_on]).applied(self.table.x)
 
     @cached_property
     def target_scaling(self) -> Scaling | None:
@@ -91,6 +91,14 @@ class Fold:
             return np.ones(len(self.y))
         counts = self.y[self.trained_on].sum(0)
         return self.y @ (counts.sum() / (len(counts) * np.maximum(counts, 1)))
+
+    @cached_property
+    def weighed(self) -> Numbers:
+        """(K,) what each class weighs where every site counts the same, as in training a network; 1 in all."""
+        site, weights = self.table.site[self.trained_on], self.weights[self.trained_on]
+        sums = [np.bincount(site, weights * one, len(self.table.sites)) for one in self.y[self.trained_on].T]
+        each = np.stack(sums, 1)[~self.held_out]
+        return (each / each.sum(1, keepdims=True)).mean(0)
 
     @cached_property
     def inner(self) -> NDArray[np.bool_]:

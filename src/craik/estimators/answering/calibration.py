@@ -1,12 +1,14 @@
 """Are probabilities what they say they are, site by site? Of rows that the model had not seen.
 
-Where sites must agree all candidates are trained with classes that weigh the same, as balanced accuracy does. Before
+Where sites must agree all candidates are trained with classes that weigh the same, as balanced accuracy does; but for
+networks every site counts the same, too, so that classes weigh what they do in the mean of the sites. Before
 probabilities are compared with what happened, the classes' shares among the judged rows are put back, as `craik predict` does
 with those among the rows trained on (`craik.estimators.saving.models.put_back`), so that what is left is a site's own: its
 base rate, and how sure one may be of the model there. Where privileged columns teach, classes weigh what they are, and nothing
 is put back.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +37,9 @@ class Pairs(NamedTuple):
     event: str
 
 
-def calibrated(table: Table, prediction: Numbers, method: str) -> dict[str, Any]:
-    """Return a table by site and a curve over all judged rows, as plain values."""
-    said = by_site(table, pairs_of(table, prediction))
+def calibrated(table: Table, prediction: Numbers, method: str, weighed: Sequence[float] | None = None) -> dict[str, Any]:
+    """Return a table by site and a curve over all judged rows, as plain values; the last argument is `put_back`'s."""
+    said = by_site(table, pairs_of(table, prediction, weighed=weighed))
     return {"calibration": {"method": method, "rows_only": False, "numbers": False, **said}}
 
 
@@ -52,19 +54,20 @@ def by_site(table: Table, pairs: Pairs) -> dict[str, Any]:
     return {"event": pairs.event, "sites": sites, "curve": curve(pairs)}
 
 
-def pairs_of(table: Table, prediction: Numbers, balanced: bool = True) -> Pairs:
+def pairs_of(table: Table, prediction: Numbers, balanced: bool = True, weighed: Sequence[float] | None = None) -> Pairs:
     """Return what was said of each row and what happened: of two classes the second, of more the one chosen.
 
     Args:
         table: with the target.
         prediction: (n, K) probabilities, or numbers cut off at 0 and 1 in their place; NaN where a row was not judged.
-        balanced: whether classes weighed the same in training, so that their shares are put back.
+        balanced: whether classes weighed otherwise in training than they are frequent, so that their shares are put back.
+        weighed: what they weighed; the same, if None.
     """
     if table.classes is None:
         return Pairs(prediction[:, 0], table.y[:, 0], "the target")
     judged = np.isfinite(prediction[:, 0])
     shares = table.y[judged].mean(0) if balanced and judged.any() else np.ones(table.y.shape[1])
-    said = put_back(prediction, shares)
+    said = put_back(prediction, shares, weighed)
     if len(table.classes) == 2:
         return Pairs(said[:, 1], table.y[:, 1], str(table.classes[1]))
     chosen = np.nan_to_num(said).argmax(1)

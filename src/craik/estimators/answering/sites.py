@@ -16,7 +16,7 @@ from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fo
 from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
 from craik.estimators.disagreement import Disagreement
 from craik.estimators.saving.cards import can_keep
-from craik.estimators.saving.models import Model, model_of
+from craik.estimators.saving.models import Model, model_of, weighed_by
 from craik.estimators.tables import LEAST, Encoding, Table, check_cells, check_target, encoding_of, nearest, prepare, site_names
 from craik.estimators.verdict import FEWEST, MARGIN, MORE, t_interval
 from craik.estimators.ways.penalties import fishr, penalised
@@ -60,11 +60,12 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     found = without(found, tuple(BESIDE))
     method = to_keep(found)
     facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
-    model = model_of(method, Fold(table, -1, training, question.seed), encoding, facts)
+    whole = Fold(table, -1, training, question.seed)
+    model = model_of(method, whole, encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
     shown["sentence"] = " ".join([found.verdict.sentence, *beside_pooled(found)])
     shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
-    shown |= calibrated(table, found.predictions[method], method)
+    shown |= calibrated(table, found.predictions[method], method, weighed_by(method, whole))
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
     return Answer(shown, found.verdict, model)

@@ -59,7 +59,7 @@ class Asked:
 
     def rows(self, rows: NDArray[np.int64]) -> "Given":
         """Return what is given to learn from, of some rows."""
-        inputs, scalings = Scaling.of(self.table.x[rows]), [Scaling.of(step[rows]) for step in self.known]
+        inputs, scalings = Scaling.of_inputs(self.table.x[rows]), [Scaling.of(step[rows]) for step in self.known]
         steps = [scaling.applied(step[rows]) for scaling, step in zip(scalings, self.known, strict=True)]
         whose = None if self.whose is None else self.whose[rows]
         if whose is not None and len(np.unique(whose)) < FOLDS:  # too few to choose by

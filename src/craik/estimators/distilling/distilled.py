@@ -109,7 +109,7 @@ class _Distilled(BaseEstimator):
             self.coef_, self.intercept_ = self.taught_.coef_, self.taught_.intercept_
 
     def _teach(self, x: Numbers, y: Numbers, known: Numbers | None, whose: NDArray[Any] | None, seed: int) -> None:
-        self._scaling, self._target = Scaling.of(x), Scaling.of(y) if self._task == "regression" else None
+        self._scaling, self._target = Scaling.of_inputs(x), Scaling.of(y) if self._task == "regression" else None
         wanted = y if self._target is None else self._target.applied(y)
         none = known is None
         steps = np.zeros((len(x), 0)) if known is None else known.reshape(len(x), -1)

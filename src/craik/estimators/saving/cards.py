@@ -82,6 +82,7 @@ def _described(model: Model | Stepping) -> dict[str, Any]:
         "shares": None if model.shares is None else list(model.shares),
         "columns": [asdict(column) for column in model.encoding.columns],
         "unused": list(model.unused),
+        "weighed": None if model.weighed is None else list(model.weighed),
     }
 
 
@@ -100,7 +101,8 @@ def load(folder: Path) -> Model | Stepping:
     if sealed(card)["card"] != card.get("card"):
         raise ValueError(f"A card should be as it was written. Found {folder.name}'s changed. Fit again.")
     arrays = safetensors("numpy").load(_as_named(folder / "weights.safetensors", card["weights"]))
-    own = {"format", "classes", "scores", "shares", "columns", "unused", "weights", "versions", "states", "estimator", "card"}
+    own = {"format", "classes", "scores", "shares", "columns", "unused", "weighed"}
+    own |= {"weights", "versions", "states", "estimator", "card"}
     facts = {name: value for name, value in card.items() if name not in own}
     if "states" in card:
         return Stepping(tuple(card["states"]), arrays, facts)
@@ -112,9 +114,10 @@ def load(folder: Path) -> Model | Stepping:
     estimator = None
     if "estimator" in card:
         estimator = _estimator(_as_named(folder / "estimator.skops", card["estimator"]), len(arrays["mean"]), folder.name)
-    shares = card.get("shares")  # not on older cards, as `unused`
-    shares, unused = None if shares is None else tuple(shares), tuple(card.get("unused", ()))
-    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator, shares, unused)
+    # Not on older cards: these three.
+    shares, weighed = (None if card.get(name) is None else tuple(card[name]) for name in ("shares", "weighed"))
+    unused = tuple(card.get("unused", ()))
+    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator, shares, unused, weighed)
 
 
 def _card(path: Path) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ Of trajectories it is one network, which is stepped.
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -37,6 +37,8 @@ class Model:
         shares: of the classes in training, where they weighed the same there; None where nothing is to be put back, or where a
             model was kept before shares were.
         unused: columns of the table that have no say; they are not of the encoding, and no table needs them.
+        weighed: what each class weighed in training, 1 in all; None where all weighed the same. They differ where every site
+            counts the same, and classes have other shares in small sites than in large ones.
     """
 
     encoding: Encoding
@@ -47,6 +49,7 @@ class Model:
     estimator: Any = None
     shares: tuple[float, ...] | None = None
     unused: tuple[str, ...] = ()
+    weighed: tuple[float, ...] | None = None
 
     @property
     def word(self) -> str:
@@ -58,7 +61,7 @@ class Model:
 
     def said(self, outputs: Numbers) -> Numbers:
         """Return outputs as they are shown: probabilities with the classes' shares put back, where these are known."""
-        return outputs if self.shares is None else put_back(outputs, np.array(self.shares))
+        return outputs if self.shares is None else put_back(outputs, np.array(self.shares), self.weighed)
 
     def outputs(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
         """Return (n, K) probabilities or scores of classes, as these weighed in training, or (n, 1) numbers.
@@ -85,12 +88,17 @@ class Model:
         return found[:, 0] if self.classes is None else np.array(self.classes)[found.argmax(1)]
 
 
-def put_back(prediction: Numbers, shares: Numbers) -> Numbers:
-    """Return (n, K) probabilities of what learnt from classes of one weight, as they are where classes have these shares.
+def put_back(prediction: Numbers, shares: Numbers, weighed: Sequence[float] | Numbers | None = None) -> Numbers:
+    """Return (n, K) probabilities of what learnt from classes of other weights, as they are where classes have these shares.
 
     Saerens et al. 2002, equation 4, with known shares; numbers are cut off at 0 and 1.
+
+    Args:
+        prediction: (n, K) probabilities, or numbers in their place.
+        shares: (K,) of the classes.
+        weighed: (K,) what they weighed in training; the same, if None.
     """
-    found = np.clip(prediction, 0, 1) * shares
+    found = np.clip(prediction, 0, 1) * (shares if weighed is None else shares / np.maximum(weighed, 1e-300))
     return found / np.maximum(found.sum(1, keepdims=True), 1e-300)
 
 
@@ -152,7 +160,14 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
             arrays["0.weight"] = np.where(dropped, 0.0, arrays["0.weight"])
     scores, shares = ("numbers", None) if fold.table.classes is None else ("probabilities", _shares(fold))
     encoding, arrays, unused = _pruned(encoding, {**mean_spread, **arrays})
-    return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares, unused)
+    weighed = weighed_by(method, fold)
+    return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares, unused, weighed)
+
+
+def weighed_by(method: str, fold: Fold) -> tuple[float, ...] | None:
+    """Return what each class weighs for a candidate, 1 in all; None where all weigh the same, or there are none."""
+    pooled = method in ("pooled linear", "pooled boosting")
+    return None if pooled or fold.table.classes is None else tuple(fold.weighed.tolist())
 
 
 def _shares(fold: Fold) -> tuple[float, ...]:
@@ -177,7 +192,7 @@ def _pruned(encoding: Encoding, arrays: Mapping[str, Numbers]) -> tuple[Encoding
 
 def fold_scaling(fold: Fold) -> dict[str, Numbers]:
     """Return the standardisation of inputs and target."""
-    inputs, target = Scaling.of(fold.table.x[fold.trained_on]), fold.target_scaling
+    inputs, target = Scaling.of_inputs(fold.table.x[fold.trained_on]), fold.target_scaling
     found = {"mean": inputs.mean, "spread": inputs.spread}
     return found if target is None else {**found, "target mean": target.mean, "target spread": target.spread}
 

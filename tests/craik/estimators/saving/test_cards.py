@@ -190,3 +190,19 @@ def test_what_steps_is_saved(tmp_path):
         loaded.states({"x": np.zeros(1)}, 1)
     with pytest.raises(ValueError, match="finite"):
         loaded.states({"x": np.zeros(1), "y": np.array([np.nan])}, 1)
+
+
+def test_shares_are_put_back_where_sites_of_other_sizes_have_other_shares(tmp_path):
+    """Large sites with a tenth of one class, small ones with nine tenths, and an input that says nothing."""
+    site = np.repeat([0, 1, 2, 3], [400, 40, 400, 40])
+    y = np.concatenate([np.arange(rows) < rows * share for rows, share in ((400, 0.1), (40, 0.9)) * 2]).astype(int)
+    columns = {"x": np.random.default_rng(0).normal(size=len(y))}
+    fold = Fold(prepare(columns, y, site), -1, QUICK)
+    weights = np.where(fold.table.labels == 1, 1 / y.mean(), 1 / (1 - y.mean()))
+    each = [np.average(fold.table.labels[fold.table.site == e], weights=weights[fold.table.site == e]) for e in range(4)]
+    np.testing.assert_allclose(fold.weighed, [1 - np.mean(each), np.mean(each)])
+    model = model_of("pooled network", fold, encoding_of(columns), {"target": "y"})
+    always = models.put_back(np.full((1, 2), fold.weighed), np.array(model.shares), model.weighed)
+    np.testing.assert_allclose(always, [[1 - y.mean(), y.mean()]])
+    assert load(save(model, tmp_path / "model")).weighed == model.weighed
+    assert model_of("pooled linear", fold, encoding_of(columns), {}).weighed is None
