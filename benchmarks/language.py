@@ -50,7 +50,7 @@ from craik.tasks.text.reorderings import FILLERS, reorderings, vocabulary
 from craik.tasks.text.schema_world import SchemaWorld
 
 Announce = Callable[[str], None]
-LANGUAGE = "pip install 'craik[language]'"
+LANGUAGE = "pip install -e '.[language]'"
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ def eager(config: Config) -> Pair:
 
 def grammar(config: Config) -> Pair:
     """Ten terminals expanded, beside exact neighbours within the radius."""
-    neighbours = installed("sklearn.neighbors", "pip install 'craik[sklearn]'")
+    neighbours = installed("sklearn.neighbors", "pip install -e '.[sklearn]'")
     count, size = (50, 5) if config.small else (50_000, 300)
     # Words in a thousand clusters, so that a radius holds some of them and not all.
     centres = torch.randn(1000, size, generator=_seeded(config))

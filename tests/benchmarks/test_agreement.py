@@ -29,7 +29,7 @@ def test_json_is_one_object_with_the_agreed_keys(craik, monkeypatch):
         assert row["memory_ratio"] > 0
         assert row["exact"] is True
         assert row["rounds"] == 2
-    assert (backpack["ratio"], backpack["note"]) == (None, "not installed: pip install 'craik[bench]'")
+    assert (backpack["ratio"], backpack["note"]) == (None, "not installed: pip install -e '.[bench]'")
     assert "mlp-34: 2 rounds" in said
     recorded = read_results(Path("results/agreement.jsonl"))
     assert [{key: row[key] for key in found["rows"][i]} for i, row in enumerate(recorded)] == found["rows"]

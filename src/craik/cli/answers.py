@@ -52,7 +52,7 @@ def _sentence(error: BaseException) -> tuple[str, int]:
     if isinstance(error, ModuleNotFoundError):
         extras = {"tensorboard": "tracking", "mlflow": "tracking", "ray": "cluster"}
         extra = next((extras[word] for word in (error.name or "").split(".") if word in extras), "experiments")
-        return f"this command needs what an extra installs, but found {error}; pip install 'craik[{extra}]'", 1
+        return f"this command needs what an extra installs, but found {error}; pip install -e '.[{extra}]'", 1
     if isinstance(error, OSError):
         return words_of(error), 1
     last = traceback.format_exception_only(error)[-1].strip()

@@ -1,6 +1,6 @@
 """For a person with a table from several sites: what the sites disagree about, whether agreement helps, and estimators.
 
-`disagreement` comes first, `compare` second; both take any table. Needs scikit-learn: `pip install 'craik[sklearn]'`.
+`disagreement` comes first, `compare` second; both take any table. Needs scikit-learn: `pip install -e '.[sklearn]'`.
 """
 
 from craik.estimators.agreeing import AgreementClassifier as AgreementClassifier

@@ -175,7 +175,7 @@ def load_module(module: str) -> Experiment[Any]:
         found = getattr(importlib.import_module(module), "EXPERIMENT", None)
     except ImportError as error:
         raise LabError(
-            f"{module} must be importable, but found {error}; mend it or pip install 'craik[experiments]'"
+            f"{module} must be importable, but found {error}; mend it or pip install -e '.[experiments]'"
         ) from error
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"

@@ -31,7 +31,8 @@ class Matched(NamedTuple):
         trajectory_losses: (batch,) the mean of each trajectory's step losses.
         step_losses: (batch, steps) each step's loss, detached.
         steps: (batch,) how many steps each trajectory took.
-        skips: (batch, steps) how many frames ahead each match lies, 1 to the horizon.
+        skips: (batch, steps) how many frames ahead each match lies, 1 or more; at most the horizon, where the
+            matching has one.
         matched: (batch, steps) the matched frame, counted from 0; the running sum of the skips, from the last of the frames on
             that a model with a memory is shown first.
         explored: (batch, steps) True where the match was drawn at random.

@@ -129,6 +129,6 @@ def _scipy() -> Any:  # noqa: ANN401
         from scipy.sparse import linalg  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "Extreme curvatures take scipy. It was not found. Install it: pip install 'craik[sklearn]'."
+            "Extreme curvatures take scipy. It was not found. Install it: pip install -e '.[sklearn]'."
         ) from error
     return linalg

@@ -14,7 +14,7 @@ def import_pymunk() -> ModuleType:
         import pymunk  # noqa: PLC0415 # an extra: only making new worlds needs it
     except ImportError as error:
         raise ImportError(
-            "Making this world needs pymunk, which is not installed. Run `pip install 'craik[experiments]'`."
+            "Making this world needs pymunk, which is not installed. Run `pip install -e '.[experiments]'`."
         ) from error
     return pymunk
 

@@ -87,7 +87,7 @@ def test_a_missing_peer_says_how_to_get_it(name, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(NotRunError, match="craik\\[bench\\]") as refusal:
         methods()[name].prepare(WORKLOADS["mlp-34"](True, 0), 1)
-    assert str(refusal.value) == "not installed: pip install 'craik[bench]'"
+    assert str(refusal.value) == "not installed: pip install -e '.[bench]'"
 
 
 def test_what_does_not_fit_is_refused(monkeypatch):

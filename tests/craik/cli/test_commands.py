@@ -235,7 +235,7 @@ def test_a_missing_extra_is_a_sentence(craik, monkeypatch, missing, words):
     status, out, said = craik(*words)
     assert (status, out) == (1, "")
     assert missing in said
-    assert said.endswith("pip install 'craik[experiments]'\n")
+    assert said.endswith("pip install -e '.[experiments]'\n")
 
 
 def test_a_failure_is_one_sentence_and_status_1(craik):

@@ -39,4 +39,4 @@ def test_without_ray_the_extra_is_named(craik, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     status, _, said = craik("run", "--on", "ray")
     assert status == 1
-    assert said.endswith("pip install 'craik[cluster]'\n")
+    assert said.endswith("pip install -e '.[cluster]'\n")

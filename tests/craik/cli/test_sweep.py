@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
 
 from craik import cli
 from fake_hill import here
@@ -52,7 +52,7 @@ def test_help_shows_ranges_without_optuna(craik, monkeypatch):
     assert "ranges of quick: highest validation_height, of up, down\n  x: log-uniform 0.0001 to 1\n" in out
     status, _, said = craik()
     assert status == 1
-    assert "pip install 'craik[experiments]'" in said
+    assert "pip install -e '.[experiments]'" in said
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,7 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
 
     Raises:
         TypeError: a state that is none, or holds no rule.
+        ValueError: in the backward pass, a rule that asks how examples vary, which one gradient a rank does not say.
         RuntimeError: in the backward pass, where a rank is gone or does not answer within the group's timeout.
     """
     if not isinstance(state, HookState):

@@ -111,4 +111,4 @@ def _needed() -> None:
     try:
         importlib.import_module("sklearn")  # an extra's
     except ImportError as error:
-        raise LabError("craik fit needs scikit-learn, but found none; pip install 'craik[sklearn,experiments]'") from error
+        raise LabError("craik fit needs scikit-learn, but found none; pip install -e '.[sklearn,experiments]'") from error

@@ -151,7 +151,7 @@ def skops() -> Any:  # noqa: ANN401  # a module of an optional package
         return importlib.import_module("skops.io")
     except ImportError as error:
         raise ImportError(
-            "Keeping boosted trees needs skops, which is not installed; pip install 'craik[sklearn,recipes]'."
+            "Keeping boosted trees needs skops, which is not installed; pip install -e '.[sklearn,recipes]'."
         ) from error
 
 

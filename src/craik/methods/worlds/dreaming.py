@@ -63,7 +63,7 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         actions: Literal["box", "discrete"] = "box",
     ) -> None:
         if AutoresetMode is None:
-            raise ImportError("A Dream is a gymnasium VectorEnv. Found no gymnasium. Run `pip install 'craik[experiments]'`.")
+            raise ImportError("A Dream is a gymnasium VectorEnv. Found no gymnasium. Run `pip install -e '.[experiments]'`.")
         check_kind("world", world, DreamWorld, "a DreamWorld")
         check_whole("dreams", dreams, 1)
         check_generator("generator", generator)

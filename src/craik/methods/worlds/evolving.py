@@ -2,7 +2,7 @@
 
 What is evolved and how a population is evaluated at once is in `acting`.
 
-CMA-ES is the package `cma` (Hansen), an extra: `pip install 'craik[worlds]'`. Use evolution for tens to a few hundred
+CMA-ES is the package `cma` (Hansen), an extra: `pip install -e '.[worlds]'`. Use evolution for tens to a few hundred
 parameters and returns that cannot be differentiated; above a thousand, policy gradients.
 """
 
@@ -109,5 +109,5 @@ def _import_cma() -> ModuleType:
     try:
         import cma  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise ImportError("Evolution needs the package cma. Found none. Run `pip install 'craik[worlds]'`.") from error
+        raise ImportError("Evolution needs the package cma. Found none. Run `pip install -e '.[worlds]'`.") from error
     return cma

@@ -40,7 +40,7 @@ class Rooms:
             from minigrid.wrappers import ImgObsWrapper  # noqa: PLC0415 # pyright: ignore
         except ImportError as error:
             raise ImportError(
-                "MiniGrid's rooms need minigrid, which is not installed. Run `pip install 'craik[rl]'`."
+                "MiniGrid's rooms need minigrid, which is not installed. Run `pip install -e '.[rl]'`."
             ) from error
         self.num_envs = count
 

@@ -42,7 +42,7 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
         from gymnasium.vector.utils import batch_space  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "A VectorEnv needs gymnasium, which is not installed. Run `pip install 'craik[experiments]'`."
+            "A VectorEnv needs gymnasium, which is not installed. Run `pip install -e '.[experiments]'`."
         ) from error
 
     class Face(VectorEnv[Any, Any, Any]):

@@ -127,5 +127,5 @@ def _require() -> None:
     if missing:
         found = " and no ".join(missing)
         raise ImportError(
-            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {found}. Run `pip install 'craik[experiments]'`."
+            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {found}. Run `pip install -e '.[experiments]'`."
         )

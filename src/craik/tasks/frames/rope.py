@@ -93,7 +93,7 @@ def _picture(path: Path, size: int) -> Tensor:
     try:
         from PIL import Image  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise ImportError("Pictures are read by pillow. Found none. Run `pip install 'craik[experiments]'`.") from error
+        raise ImportError("Pictures are read by pillow. Found none. Run `pip install -e '.[experiments]'`.") from error
     with Image.open(path) as image:
         side = min(image.size)
         left, top = ((length - side) // 2 for length in image.size)

@@ -1,6 +1,6 @@
 """The two worlds of World Models from other people's simulators: VizDoom's Take Cover and gymnasium's car racing.
 
-`pip install 'craik[worlds]'` brings VizDoom, whose wheel holds the scenario and free textures, and Box2D. Every episode is a
+`pip install -e '.[worlds]'` brings VizDoom, whose wheel holds the scenario and free textures, and Box2D. Every episode is a
 simulator of its
 own; `SimulatedWorld` holds as many as it was asked for at once and uses them again, so evaluate populations in small parts.
 """
@@ -118,7 +118,7 @@ def doom(frame_skip: int = 1) -> SimulatedWorld:
 
         importlib.import_module("vizdoom.gymnasium_wrapper")  # registers its environments
     except ImportError as error:
-        raise ImportError("Take Cover needs VizDoom. Found none. Run `pip install 'craik[worlds]'`.") from error
+        raise ImportError("Take Cover needs VizDoom. Found none. Run `pip install -e '.[worlds]'`.") from error
 
     def make() -> Any:  # noqa: ANN401
         return gymnasium.make("VizdoomTakeCover-v1", frame_skip=frame_skip)
@@ -138,5 +138,5 @@ def car_racing() -> SimulatedWorld:
 
         importlib.import_module("Box2D")
     except ImportError as error:
-        raise ImportError("Car racing needs gymnasium's Box2D. Found none. Run `pip install 'craik[worlds]'`.") from error
+        raise ImportError("Car racing needs gymnasium's Box2D. Found none. Run `pip install -e '.[worlds]'`.") from error
     return SimulatedWorld(lambda: gymnasium.make("CarRacing-v3"), lambda seen: seen[:84], lambda action: action, 3)

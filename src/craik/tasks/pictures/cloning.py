@@ -120,7 +120,7 @@ def _safetensors(module: str = "safetensors") -> Any:  # noqa: ANN401  # an opti
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise ValueError("Recordings are safetensors files. Found no safetensors; pip install 'craik[experiments]'.") from None
+        raise ValueError("Recordings are safetensors files. Found no safetensors; pip install -e '.[experiments]'.") from None
 
 
 def by_level(states: States) -> list[Int64[Tensor, " m"]]:

@@ -63,7 +63,7 @@ def _drawn(characters: str, size: int) -> Tensor:
         from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "Letters are drawn with pillow in matplotlib's fonts. One was not found: pip install 'craik[experiments]'."
+            "Letters are drawn with pillow in matplotlib's fonts. One was not found: pip install -e '.[experiments]'."
         ) from error
     folder = Path(mpl.get_data_path()) / "fonts" / "ttf"
     drawings: list[list[np.ndarray]] = []

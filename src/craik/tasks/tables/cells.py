@@ -30,7 +30,7 @@ def all_cells() -> tuple[Float[Tensor, "569 30"], Int[Tensor, "569"]]:
         from sklearn.datasets import load_breast_cancer  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "The cells ship with scikit-learn, which was not found. Install it: pip install 'craik[experiments]'."
+            "The cells ship with scikit-learn, which was not found. Install it: pip install -e '.[experiments]'."
         ) from error
     x, y = cast("tuple[np.ndarray, np.ndarray]", load_breast_cancer(return_X_y=True))
     columns = torch.from_numpy(x)

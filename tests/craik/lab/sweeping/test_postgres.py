@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
 
 from craik.lab import Choice, LabError
 from craik.lab.sweeping.search import Means, search

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
 
 from craik.lab import LabError, UsageError
 from craik.lab.sweeping.search import Means, search

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
 
 from craik.lab import Choice, LabError, UsageError
 from craik.lab.sweeping.studies import JOURNAL, Studies, open_storage

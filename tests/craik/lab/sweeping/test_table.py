@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
 
 from craik.lab.sweeping.search import News
 from craik.lab.sweeping.studies import Trial

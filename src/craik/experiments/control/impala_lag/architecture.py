@@ -51,7 +51,7 @@ def scaled(config: Config) -> Iterator[Row]:
     try:
         import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `cluster`
     except ModuleNotFoundError as error:
-        raise LabError("actors need Ray, but it is not installed; pip install 'craik[cluster]'") from error
+        raise LabError("actors need Ray, but it is not installed; pip install -e '.[cluster]'") from error
     joined = ray.is_initialized()  # a seed of `--on ray` is a task of a cluster already
     if not joined:
         _join(ray, max(config.actors))

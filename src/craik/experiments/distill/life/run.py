@@ -251,7 +251,7 @@ def search(config: Config, method: Method, count: int, data: LifeData, row: Row)
     try:
         import optuna  # noqa: PLC0415 # an extra, which only this search needs
     except ImportError as error:
-        raise ImportError("The search needs optuna, which is not installed. Run `pip install 'craik[experiments]'`.") from error
+        raise ImportError("The search needs optuna, which is not installed. Run `pip install -e '.[experiments]'`.") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=config.seed))
     for number_ in range(config.trials):

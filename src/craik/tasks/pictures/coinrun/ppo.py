@@ -88,7 +88,7 @@ def stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules
         return importlib.import_module("stable_baselines3")
     except ImportError:
         raise CollectorError(
-            "training an expert needs stable-baselines3, but it is not installed; pip install 'craik[coinrun]'"
+            "training an expert needs stable-baselines3, but it is not installed; pip install -e '.[coinrun]'"
         ) from None
 
 

@@ -201,7 +201,7 @@ def test_a_tool_that_is_not_there_is_said(package, tmp_path, monkeypatch, capsys
         monkeypatch.setitem(sys.modules, name, None)
     words = ["run", "drunkard", "--package", package, "--out", str(tmp_path / "runs"), "--track", tool]
     assert cli.main(words) == 1
-    assert capsys.readouterr().err.endswith("pip install 'craik[tracking]'\n")
+    assert capsys.readouterr().err.endswith("pip install -e '.[tracking]'\n")
 
 
 def test_a_row_that_is_half_written_is_waited_for(tmp_path):
