@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
-from craik.arguments import check_callable, check_generator, check_not_negative, check_positive, check_whole
+from craik.arguments import check_callable, check_generator, check_ids, check_not_negative, check_positive, check_whole
 from craik.methods.paper import Paper
 from craik.methods.robustness.norms import check_box, check_within, steepest
 from craik.params import Params
@@ -108,7 +108,13 @@ def squared_hinge(features: int, decay: float | int, dtype: torch.dtype = torch.
 def _linear(features: int, decay: float | int, dtype: torch.dtype, by_value: Callable[[Tensor, Tensor], Tensor]) -> Learner:
     check_whole("features", features, least=1)
     initial = {"weight": torch.zeros(features, dtype=dtype), "bias": torch.zeros((), dtype=dtype)}
-    return Learner(lambda params, x, y: by_value(decision(params, x), y), initial, decay, frozenset({"weight"}))
+
+    def loss(params: Params, x: Tensor, y: Tensor) -> Tensor:
+        z = decision(params, x)
+        check_ids("y", y, len(z), count=2, way_out="Call the two classes 0 and 1.")
+        return by_value(z, y.long())  # in uint8, 2 y - 1 would be 255
+
+    return Learner(loss, initial, decay, frozenset({"weight"}))
 
 
 def decision(params: Params, x: Float[Tensor, "n *x"]) -> Float[Tensor, " n"]:
@@ -127,8 +133,11 @@ def fit(learner: Learner, sample: Sample, start: Params | None = None, steps: in
         tolerance: largest component of the gradient at which it ends.
 
     Raises:
+        TypeError: labels that are no whole numbers.
+        ValueError: another number of labels than of examples.
         RuntimeError: the tolerance was not reached; the loss may not be convex or the data separable without decay.
     """
+    check_ids("sample.y", sample.y, len(sample.x), way_out="Pass one label an example.")
     # Learners are made of numbers, on the CPU: a fit goes where the sample is.
     params = {name: value.to(sample.x.device) for name, value in (learner.initial if start is None else start).items()}
     size = torch.inf
@@ -193,6 +202,7 @@ def poisoning_gradient(
         validation: whose loss is to rise.
 
     Raises:
+        TypeError: labels that are no whole numbers.
         ValueError: no points, shapes that differ, or a Hessian too close to singular: the way out is the learner's damping.
     """
     _check(train, points, validation)
@@ -302,6 +312,7 @@ def poison(
         The points with the highest validation loss on the way.
 
     Raises:
+        TypeError: numbers of another type, labels that are no whole numbers.
         ValueError: points outside of the box; what `poisoning_gradient` refuses.
         RuntimeError: a fit that does not converge.
     """
@@ -333,8 +344,7 @@ def _check(train: Sample, points: Sample, validation: Sample) -> None:
     """Refuse samples that do not go together."""
     for name, sample in {"train": train, "points": points, "validation": validation}.items():
         check_within(sample.x, None)
-        if sample.y.shape[:1] != sample.x.shape[:1]:
-            raise ValueError(f"`{name}` should have a label an example. Found {len(sample.y)} for {len(sample.x)}. Pair them.")
+        check_ids(f"{name}.y", sample.y, len(sample.x), way_out="Pass one label an example.")
         if sample.x.shape[1:] != train.x.shape[1:]:
             raise ValueError(
                 f"`{name}` should hold examples of the shape {tuple(train.x.shape[1:])}, as the training set. Found "

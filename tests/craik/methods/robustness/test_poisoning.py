@@ -117,6 +117,24 @@ def flat():
     return learner, params, *zeroed, validation
 
 
+def column():
+    train = samples()[0]
+    return Sample(train.x, train.y[:, None])
+
+
+def signs():
+    train = samples()[0]
+    return Sample(train.x, 2 * train.y - 1)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("make", [logistic, ridge, squared_hinge])
+def test_labels_of_a_short_type_are_labels(make):
+    train = samples()[0]
+    found, wanted = (make(4, 0.1).risk(make(4, 0.1).initial, Sample(train.x, y)) for y in (train.y.to(torch.uint8), train.y))
+    assert found == wanted
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -132,6 +150,12 @@ def flat():
             "within the box",
         ),
         (lambda: poison(logistic(4, 0.1), *samples()[:2], samples(d=3)[2]), "of the shape"),
+        (
+            lambda: poison(logistic(4, 0.1), column(), *samples()[1:]),
+            r"`train.y` should have the shape \(24,\). Found \(24, 1\)",
+        ),
+        (lambda: fit(ridge(4, 0.1), column()), r"`sample.y` should have the shape \(24,\)"),
+        (lambda: fit(squared_hinge(4, 0.1), signs()), "`y` should be numbers from 0 to 1. Found -1 to 1. Call the two"),
         (
             lambda: fit(logistic(1, 0.0), Sample(torch.tensor([[0.0], [1.0]]).double(), torch.tensor([0, 1])), steps=5),
             "Raise the decay",
