@@ -10,7 +10,7 @@ Conventions: a model is a callable from x (n, *x) to logits (n, classes), or to 
 positive for class 1; it stays in the mode it is in, and its parameters get no gradient. y holds class indices (n,).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -43,13 +43,13 @@ def loss(logits: Float[Tensor, "n k"], y: Int[Tensor, " n"]) -> Float[Tensor, " 
         ValueError: labels of another shape, or that are none of the classes; torch's own -100 is not left out here.
     """
     check_ids("y", y, len(logits), count=logits.shape[1], way_out="Pass the place of each label among the classes.")
-    return F.cross_entropy(logits, y, reduction="none")
+    return F.cross_entropy(logits, y.long(), reduction="none")
 
 
 def margin(logits: Float[Tensor, "n k"], y: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return by how much the best wrong class wins: max_{k != y} z_k - z_y, positive where the label is missed."""
-    own = logits.gather(1, y[:, None])
-    return (logits.scatter(1, y[:, None], -torch.inf).amax(1, keepdim=True) - own)[:, 0]
+    place = y.long()[:, None]
+    return (logits.scatter(1, place, -torch.inf).amax(1, keepdim=True) - logits.gather(1, place))[:, 0]
 
 
 def logits_of(model: Model, x: Float[Tensor, "n *x"]) -> Float[Tensor, "n k"]:
@@ -72,9 +72,17 @@ def logits_of(model: Model, x: Float[Tensor, "n *x"]) -> Float[Tensor, "n k"]:
 
 
 def missed(model: Model, x: Float[Tensor, "n *x"], y: Int[Tensor, " n"]) -> Bool[Tensor, " n"]:
-    """Return which examples a model gets wrong; ties go to the lower class, as argmax has them."""
+    """Return which examples a model gets wrong; ties go to the lower class, as argmax has them.
+
+    Raises:
+        TypeError: no callable, tensors of other types.
+        ValueError: examples that are not finite, another number of labels, or such as are none of the model's classes.
+    """
+    check_audit(model, x, y)
     with torch.no_grad():
-        return logits_of(model, x).argmax(1) != y
+        logits = logits_of(model, x)
+    check_classes(y, logits)
+    return logits.argmax(1) != y
 
 
 def maximum_confidence(
@@ -183,7 +191,7 @@ def security_curve(
     model: Model,
     x: Float[Tensor, "n *x"],
     y: Int[Tensor, " n"],
-    radii: Sequence[float | int],
+    radii: Iterable[float | int] | Float[Tensor, " r"],
     ball: Ball,
     steps: int = 30,
     target: Model | None = None,
@@ -197,16 +205,19 @@ def security_curve(
         model: that is attacked; the surrogate where there is a target.
         x: (n, *x) examples within the box.
         y: (n,) labels.
-        radii: ascending, not negative.
+        radii: ascending, not negative; a tensor or an array will do.
         ball: norm and box; its radius is not read.
         steps: of the attack at each radius.
         target: whose error is measured; the model itself if None.
 
     Raises:
-        ValueError: radii that are none, negative or do not ascend; what `maximum_confidence` refuses.
+        TypeError: no callable, tensors of other types.
+        ValueError: radii that are none, negative or do not ascend; what `maximum_confidence` refuses, of the target, too.
     """
-    if not radii or list(radii) != sorted(radii) or radii[0] < 0:
-        raise ValueError(f"`radii` should be at least one number, ascending from 0 or more. Found {list(radii)}. Sort them.")
+    check_audit(model, x, y)
+    radii = [float(radius) for radius in radii]
+    if not radii or radii != sorted(radii) or not radii[0] >= 0:  # also where it is not a number
+        raise ValueError(f"`radii` should be at least one number, ascending from 0 or more. Found {radii}. Sort them.")
     fooled = torch.zeros(len(x), dtype=torch.bool, device=x.device)
     errors: list[Tensor] = []
     sizes: list[Tensor] = []
@@ -215,7 +226,7 @@ def security_curve(
         fooled = fooled | missed(model if target is None else target, points, y)
         errors.append(fooled.to(x.dtype).mean())
         sizes.append(norms(points - x, ball.p).mean())
-    return Curve(torch.as_tensor(list(radii), dtype=x.dtype, device=x.device), torch.stack(errors), torch.stack(sizes))
+    return Curve(torch.as_tensor(radii, dtype=x.dtype, device=x.device), torch.stack(errors), torch.stack(sizes))
 
 
 def check_audit(model: object, x: Tensor, y: Tensor) -> None:

@@ -118,6 +118,10 @@ X, Y, W = data()
         (lambda: maximum_confidence(linear(W), X.numpy(), Y, Ball(1.0)), "`x` should be a tensor"),
         (lambda: maximum_confidence(linear(W), (X * 9).long(), Y, Ball(1.0)), "`x` should hold floats"),
         (lambda: security_curve(linear(W), X, Y, (1.0, 0.5), Ball(1.0)), "ascending"),
+        (lambda: security_curve(linear(W), X, Y[:, None], (0.0,), Ball(1.0)), r"the shape \(12,\)"),
+        (lambda: security_curve(linear(W), X, Y + 1, (0.0,), Ball(1.0)), "the model's 2 classes"),
+        (lambda: missed(linear(W), X, Y[:, None]), r"the shape \(12,\)"),
+        (lambda: missed(linear(W), X, Y + 1), "the model's 2 classes"),
     ],
 )
 def test_bad_input(make, sentence, as_installed):
@@ -129,3 +133,17 @@ def test_bad_input(make, sentence, as_installed):
 def test_a_label_of_no_class_costs_something_to_nobody(y):
     with pytest.raises(ValueError, match="`y` should be numbers from 0 to 1"):
         loss(torch.zeros(2, 2), torch.tensor(y))
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8])
+def test_labels_of_a_short_type_are_labels(dtype):
+    for objective in (loss, margin):
+        found, wanted = (maximum_confidence(linear(W), X, y, Ball(0.3), 2, objective=objective) for y in (Y.to(dtype), Y))
+        assert torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize("radii", [torch.tensor([0.0, 0.5]), np.array([0.0, 0.5])])
+def test_radii_may_be_an_array(radii):
+    found, wanted = (security_curve(linear(W), X, Y, one, Ball(0.0), steps=2) for one in (radii, (0.0, 0.5)))
+    assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True))
