@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from craik.methods.paper import Paper
+from craik.methods.robustness.closed_forms import Target
 from craik.methods.robustness.evasion import (
     Model,
     Objective,
@@ -206,7 +207,7 @@ def transfer_matrix(
     for name, surrogate in surrogates.items():
         points = _named(name, surrogate, x, y, ball, steps)
         errors.append([float(missed(model, points, y).double().mean()) for model in targets.values()])
-        rises.append([float((_losses(key, model, points, y, loss) - before[key]).mean()) for key, model in targets.items()])
+        rises.append([_rise(key, model, points, y, loss, before[key]) for key, model in targets.items()])
     clean = [float(missed(model, x, y).double().mean()) for model in targets.values()]
     made = (torch.tensor(numbers, dtype=x.dtype, device=x.device) for numbers in (errors, rises, clean))
     return Matrix(tuple(surrogates), tuple(targets), *made)
@@ -217,6 +218,12 @@ def _named(name: str, surrogate: Model, x: Tensor, y: Tensor, ball: Ball, steps:
         return maximum_confidence(surrogate, x, y, ball, steps)
     except ValueError as error:
         raise ValueError(f"The surrogate {name!r} could not be attacked. {error}") from error
+
+
+def _rise(name: str, model: Model, points: Tensor, y: Tensor, loss: Objective, before: Tensor) -> float:
+    if isinstance(model, Target):  # its outputs are 0 and 1, of which a loss says nothing
+        return torch.nan
+    return float((_losses(name, model, points, y, loss) - before).mean())
 
 
 def _losses(name: str, model: Model, x: Tensor, y: Tensor, loss: Objective) -> Tensor:

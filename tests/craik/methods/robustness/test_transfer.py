@@ -103,6 +103,7 @@ def test_the_matrix_is_each_attack_on_each_target():
     assert found.error[1].tolist() == [float(missed(model, points, y).double().mean()) for model in (a, forest)]
     assert found.clean.tolist() == [float(missed(model, x, y).double().mean()) for model in (a, forest)]
     assert found.rise[0, 0] > found.rise[1, 0] > 0
+    assert found.rise[:, 1].isnan().all()  # labels alone
 
 
 def test_the_margin_rises_most_by_the_own_attack_of_a_linear_model():
