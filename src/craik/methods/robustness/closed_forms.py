@@ -1,9 +1,9 @@
 """Fitted scikit-learn classifiers as torch functions, so that their inputs have gradients.
 
-The closed forms are scikit-learn's own, in float64: linear decision functions (LogisticRegression, LinearSVC, RidgeClassifier,
-SGDClassifier, Perceptron, LinearDiscriminantAnalysis), kernel machines of two classes (SVC, NuSVC), MLPClassifier, and
-pipelines whose earlier steps shift and scale. Whatever else predicts, a forest or a table of neighbours, has no gradient:
-`as_target` takes it.
+The closed forms are scikit-learn's own, in float64, whatever the type of their inputs: linear decision functions
+(LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, Perceptron, LinearDiscriminantAnalysis), kernel machines of two
+classes (SVC, NuSVC), MLPClassifier, and pipelines whose earlier steps shift and scale. Whatever else predicts, a forest or a
+table of neighbours, has no gradient: `as_target` takes it.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,8 @@ class Linear(Classifier):
 
     def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n *k"]:
         """Return decision values."""
-        found = x @ cast("Tensor", self.weight).T + cast("Tensor", self.bias)
+        weight = cast("Tensor", self.weight)
+        found = x.to(weight.dtype) @ weight.T + cast("Tensor", self.bias)
         return found[:, 0] if found.shape[1] == 1 else found
 
 
@@ -77,7 +78,7 @@ class Kernel(Classifier):
     def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
         """Return decision values."""
         support, alpha, bias = (cast("Tensor", part) for part in (self.support, self.alpha, self.bias))
-        return self.kernel(x, support) @ alpha + bias
+        return self.kernel(x.to(support.dtype), support) @ alpha + bias
 
 
 class Perceptron(Classifier):
@@ -91,7 +92,7 @@ class Perceptron(Classifier):
 
     def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n *k"]:
         """Return decision values."""
-        last = len(self.layers) - 1
+        last, x = len(self.layers) - 1, x.to(self.layers[0].dtype)
         for index, (weight, bias) in enumerate(zip(self.layers, self.biases, strict=True)):
             x = x @ weight + bias
             x = x if index == last else self.activation(x)
@@ -109,7 +110,8 @@ class Scaled(Classifier):
 
     def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n *k"]:
         """Return decision values."""
-        return self.inner((x - cast("Tensor", self.shift)) * cast("Tensor", self.scale))
+        shift = cast("Tensor", self.shift)
+        return self.inner((x.to(shift.dtype) - shift) * cast("Tensor", self.scale))
 
 
 class Target(Classifier):

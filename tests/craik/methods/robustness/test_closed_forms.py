@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -113,3 +115,18 @@ def test_a_forest_is_a_target():
 def test_bad_input(make, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         make(*data())
+
+
+@pytest.mark.parametrize(
+    "estimator", [LINEAR[0], SVC(), MLPClassifier((4,), max_iter=5, random_state=0), make_pipeline(StandardScaler(), LINEAR[0])]
+)
+def test_inputs_in_float32_are_computed_in_float64(estimator):
+    x, y = data(2, 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = as_torch(estimator.fit(x, y))
+    x = torch.tensor(x, dtype=torch.float32, requires_grad=True)
+    found = model(x)
+    assert torch.equal(found, model(x.double()))
+    found.sum().backward()
+    assert x.grad.dtype == torch.float32
