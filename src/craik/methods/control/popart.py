@@ -112,25 +112,29 @@ def pop(weight: Tensor, bias: Tensor, old: PopArt, new: PopArt) -> tuple[Tensor,
 
 
 def normalize(state: PopArt, values: Tensor, tasks: Tensor) -> Tensor:
-    """Return (v - mu) / sigma of each value's task.
+    """Return (v - mu) / sigma of each value's task, in the values' type; of whole numbers in float32.
 
     Raises:
         TypeError, ValueError: tasks that are no integers from 0 to K - 1, or of another shape than the values.
     """
     index = _checked_tasks(tasks, len(state.mean), values).view(tasks.shape)
     state = state.to(values.device)
-    return ((values.double() - state.mean[index]) / state.scale[index]).to(values.dtype)
+    return ((values.double() - state.mean[index]) / state.scale[index]).to(_floating(values))
 
 
 def unnormalize(state: PopArt, values: Tensor, tasks: Tensor) -> Tensor:
-    """Return sigma n + mu of each value's task.
+    """Return sigma n + mu of each value's task, in the type that `normalize` has.
 
     Raises:
         TypeError, ValueError: as `normalize`.
     """
     index = _checked_tasks(tasks, len(state.mean), values).view(tasks.shape)
     state = state.to(values.device)
-    return (values.double() * state.scale[index] + state.mean[index]).to(values.dtype)
+    return (values.double() * state.scale[index] + state.mean[index]).to(_floating(values))
+
+
+def _floating(values: Tensor) -> torch.dtype:
+    return values.dtype if values.is_floating_point() else torch.float32
 
 
 class PopArtLinear(nn.Module):
@@ -217,7 +221,7 @@ class PopArtLinear(nn.Module):
         """Move the statistics towards targets, and rescale the layer so that no value changes.
 
         Args:
-            targets: see `art`.
+            targets: see `art`; on any device, the layer stays where it is.
             tasks: see `art`.
             beta: see `art`.
             order: see `Order`.
@@ -229,7 +233,7 @@ class PopArtLinear(nn.Module):
         old = self.state
         if optimizer is not None:
             _check_kept(optimizer, (self.weight, self.bias))
-        new = art(old, targets, tasks, beta, order)
+        new = art(old, targets, tasks, beta, order).to(self.mean.device)
         weight, bias = pop(self.weight, self.bias, old, new)
         self.weight.copy_(weight)
         self.bias.copy_(bias)
@@ -245,12 +249,16 @@ REST = ("step", "step_size", "acc_delta", "mu_product", "eta", "mu", "ax")
 
 
 def _rescale(optimizer: Optimizer, parameters: Iterable[Tensor], ratio: Tensor) -> None:
-    """Scale averages of gradients as the gradients themselves are scaled, by sigma / sigma', and of squares by its square."""
+    """Scale averages of gradients as the gradients themselves are scaled, by sigma / sigma', and of squares by its square.
+
+    RMSprop's momentum is of gradients over their root mean square, which stays as it is however they are scaled.
+    """
     for parameter in parameters:
         kept = optimizer.state.get(parameter, {})
         for names, power in ((FIRST, 1), (SECOND, 2)):
             for name in names:
-                if isinstance(kept.get(name), Tensor):
+                scaleless = name == "momentum_buffer" and "square_avg" in kept
+                if isinstance(kept.get(name), Tensor) and not scaleless:
                     factor = ratio.pow(power).to(parameter.dtype)
                     kept[name].mul_(factor.view(-1, *[1] * (parameter.dim() - 1)))
 

@@ -90,11 +90,35 @@ def test_what_an_optimiser_keeps_is_rescaled_when_asked(kind):
     ratio = (old.scale / head.state.scale)[:, None]
     for name, value in optimizer.state[head.weight].items():
         if name in KEPT and value is not None:
-            torch.testing.assert_close(value, kept[name] * ratio ** KEPT[name])
+            # RMSprop's is of gradients over their own size.
+            power = 0 if (kind, name) == ("RMSprop", "momentum_buffer") else KEPT[name]
+            torch.testing.assert_close(value, kept[name] * ratio**power)
         elif isinstance(value, torch.Tensor):
             assert torch.equal(value, kept[name])
     head.update(torch.tensor([1.0]), torch.tensor([0]), 0.5)  # nothing asked, nothing changed
     assert head.mean.dtype == torch.float64
+
+
+@pytest.mark.parametrize(("kind", "settings"), [("SGD", {}), ("RMSprop", {}), ("RMSprop", {"centered": True})])
+def test_momentum_goes_on_as_if_all_gradients_had_been_rescaled(kind, settings):
+    """Whatever the optimiser keeps, the next steps are those after gradients times sigma / sigma' from the start."""
+    head, task, features = PopArtLinear(2, 1, torch.Generator().manual_seed(0)).double(), torch.tensor([0]), torch.ones(1, 2)
+    other = torch.nn.Parameter(torch.zeros(1, 2, dtype=torch.float64))
+    settings = {"lr": 0.0, "momentum": 0.9, **settings, **({"eps": 0.0} if kind == "RMSprop" else {})}
+    optimizer, wanted = (getattr(torch.optim, kind)(part, **settings) for part in (head.parameters(), [other]))
+    gradients = [torch.tensor([[one, -2.0]], dtype=torch.float64) for one in (3.0, 1.0, 2.0)]
+    head(features.double(), task).sum().backward()
+    for gradient in gradients:
+        head.weight.grad = gradient
+        optimizer.step()
+    old = head.state.scale
+    head.update(torch.tensor([40.0]), task, 0.5, optimizer=optimizer)
+    for gradient in gradients:
+        other.grad = gradient * old / head.state.scale
+        wanted.step()
+    torch.testing.assert_close(
+        optimizer.state[head.weight]["momentum_buffer"], wanted.state[other]["momentum_buffer"], rtol=1e-6, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["Adagrad", "Adamax"])
@@ -213,3 +237,21 @@ def test_a_bias_that_a_type_cannot_hold_is_refused():
         head.half()
     assert all(torch.equal(kept[name], value) for name, value in head.state_dict().items())
     head.bfloat16()
+
+
+def test_whole_values_are_not_cut():
+    state, tasks = art(popart(1), torch.tensor([3.0]), torch.tensor([0]), 0.5), torch.zeros(3, dtype=torch.int64)
+    values = torch.tensor([0, 1, 2])
+    for change in (normalize, unnormalize):
+        assert torch.equal(change(state, values, tasks), change(state, values.float(), tasks))
+
+
+def test_targets_elsewhere_do_not_move_the_layer(monkeypatch):
+    """No second device is needed to see it: statistics are asked to go where the layer is."""
+    asked = list[torch.device]()
+    monkeypatch.setattr(PopArt, "to", lambda self, device: asked.append(device) or self)
+    head = PopArtLinear(2, 1, torch.Generator().manual_seed(0))
+    monkeypatch.setattr("craik.methods.control.popart.art", lambda state, *_: state)
+    monkeypatch.setattr("craik.methods.control.popart.pop", lambda weight, bias, *_: (weight, bias))
+    head.update(torch.tensor([1.0]), torch.tensor([0]))
+    assert asked == [head.mean.device]
