@@ -26,10 +26,12 @@ from craik.arguments import (
     check_callable,
     check_generator,
     check_ids,
+    check_mask,
     check_numbers,
     check_one_of,
     check_shape,
     check_share,
+    check_tensor,
     check_whole,
 )
 from craik.methods.paper import Paper
@@ -60,7 +62,7 @@ class Scenarios:
     """A library of deterministic worlds over the same cells, and what a model thinks of how likely each is.
 
     Args:
-        next: (K, S, A) where each action leads.
+        next: (K, S, A) where each action leads; kept in int64, as pictures are.
         picture: (K, S) what each cell is, whole numbers from 0 on.
         rewards: (K, S) paid on arrival in a cell.
         ends: (K, S) 1 where arriving ends the episode, else 0.
@@ -102,6 +104,8 @@ class Scenarios:
             found = float(self.ends[other][0])
             raise ValueError(f"`ends` should be 1 where arriving ends the episode, else 0: nothing is drawn. Found {found}.")
         _check_distribution("prior", self.prior)
+        for name in ("next", "picture"):  # places for indices; and in uint8, UNSEEN would be 255
+            object.__setattr__(self, name, getattr(self, name).long())
 
     def process(self, discount: float) -> FiniteMDP:
         """Return all scenarios as a batch of K processes, in which a memoryless policy's value is exact."""
@@ -290,18 +294,23 @@ def rollouts(
         glimpsed: (T0, B, S) glimpses to begin with, a logged episode's; later ones are drawn.
 
     Raises:
-        TypeError: no generator, or a policy that is none.
-        ValueError: scenarios that do not exist, no steps.
+        TypeError: no generator, a policy that is none, actions that are no whole numbers, glimpses that are no booleans.
+        ValueError: scenarios that do not exist, no steps, glimpses of another shape, actions that there are not, or not one for
+            each episode.
     """
     check_callable("policy", policy, "a function of a View and a generator")
     check_generator("generator", generator)
     check_whole("steps", steps, 1)
-    count, size = scenarios.picture.shape
+    count, size, choices = scenarios.next.shape
+    check_ids("chosen", chosen, "B", way_out="One scenario for each episode.")
     if chosen.numel() == 0 or not 0 <= int(chosen.min()) <= int(chosen.max()) < count:
         raise ValueError(f"`chosen` should be scenarios from 0 to {count - 1}, one at least. Found {chosen.tolist()[:8]}.")
+    chosen = chosen.long()
     drawn = torch.rand(steps, len(chosen), size, generator=generator, device=generator.device)
     seen = drawn.to(chosen.device) < scenarios.glimpse
     if glimpsed is not None:
+        check_tensor("glimpsed", glimpsed)
+        check_mask("glimpsed", glimpsed, *glimpsed.shape[:1], len(chosen), size, way_out="One for each episode and cell.")
         given = min(steps, len(glimpsed))
         seen[:given] = glimpsed[:given]
     cells, alive = torch.full_like(chosen, scenarios.start), torch.ones_like(chosen, dtype=torch.bool)
@@ -311,6 +320,9 @@ def rollouts(
     for t in range(steps):
         known = torch.where(seen[t], picture, known)
         actions, log_mu = policy(View(known, cells), generator)
+        check_ids("actions", actions, len(chosen), count=choices, way_out="The policy gives one for each episode.")
+        check_shape("log_mu", log_mu, len(chosen), way_out="The policy gives one for each episode.")
+        actions = actions.long()
         after = torch.where(alive, scenarios.next[chosen, cells, actions], cells)
         rows.append((after, known, actions, log_mu, scenarios.rewards[chosen, after] * alive, alive))
         alive = alive & (scenarios.ends[chosen, after] == 0)
@@ -341,9 +353,16 @@ def counterfactual_rollouts(
         steps: T.
         generator: of scenarios, later glimpses and actions.
         evidence: how many logged steps the beliefs rest on: glimpses of these are kept, as they do not depend on actions.
+
+    Raises:
+        TypeError: no tensors; what `rollouts` refuses.
+        ValueError: beliefs of other scenarios, or not one row for each logged episode; what `rollouts` refuses.
     """
     check_whole("evidence", evidence)
     check_generator("generator", generator)
+    check_shape("beliefs", beliefs, "B", len(scenarios.prior), way_out="One row for each logged episode.")
+    cells = scenarios.picture.shape[1]
+    check_mask("logged.glimpsed", logged.glimpsed, "T", len(beliefs), cells, way_out="As many episodes as beliefs.")
     drawn = torch.multinomial(beliefs.to(generator.device), 1, generator=generator).squeeze(1).to(beliefs.device)
     return rollouts(scenarios, drawn, policy, steps, generator, glimpsed=logged.glimpsed[:evidence])
 

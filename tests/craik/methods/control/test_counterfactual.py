@@ -296,3 +296,47 @@ def test_a_rare_misreading_stays_possible():
     scenarios, episodes = glimpsed_all([[0, 3, 1], [0, 2, 1]])
     found = log_likelihood(scenarios, episodes, 2, misread=1e-50)
     np.testing.assert_allclose(found[0], [0, np.log(1e-50) - np.log(3)], rtol=1e-14)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_pictures_of_a_short_type_are_pictures():
+    scenarios = library()
+    short = replace(scenarios, picture=scenarios.picture.to(torch.uint8), next=scenarios.next.int())
+    assert short.picture.dtype == short.next.dtype == torch.int64
+    assert all(torch.equal(one, other) for one, other in zip(logged(short), logged(scenarios), strict=True))
+    assert torch.equal(short.process(0.9).transitions, scenarios.process(0.9).transitions)
+
+
+def acting(*actions):
+    return lambda view, _: (torch.tensor(actions), torch.zeros(len(view.cells)))
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [
+        (acting(0, -1), "`actions` should be numbers from 0 to 3. Found -1 to 0"),
+        (acting(0, 4), "`actions` should be numbers from 0 to 3. Found 0 to 4"),
+        (acting([0], [1]), r"`actions` should have the shape \(2,\). Found \(2, 1\)"),
+        (lambda view, _: (torch.zeros_like(view.cells), torch.zeros(2, 1)), r"`log_mu` should have the shape \(2,\)"),
+    ],
+)
+def test_actions_that_there_are_not_are_refused(policy, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        rollouts(library(), torch.tensor([0, 1]), policy, 2, torch.Generator())
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_beliefs_of_other_episodes_are_refused():
+    scenarios, generator = library(), torch.Generator().manual_seed(0)
+    episodes = logged(scenarios)
+    for beliefs, sentence in (
+        (scenarios.prior[None], r"`logged.glimpsed` should have the shape \(T, 1, 16\). Found \(6, 40, 16\)"),
+        (scenarios.prior, r"`beliefs` should have the shape \(B, 12\)"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            counterfactual_rollouts(scenarios, episodes, beliefs, uniform, 6, generator, evidence=2)
+    with pytest.raises(ValueError, match=r"`glimpsed` should have the shape \(6, 3, 16\)"):
+        rollouts(scenarios, torch.arange(3), uniform, 6, generator, glimpsed=episodes.glimpsed[:, :1])
+    every = scenarios.prior.expand(40, -1)
+    assert counterfactual_rollouts(scenarios, episodes, every, uniform, 2, generator, evidence=0).actions.shape == (2, 40)
