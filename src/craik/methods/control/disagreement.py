@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.special import entr
 
-from craik.arguments import check_all_finite, check_numbers, check_one_of, check_whole
+from craik.arguments import check_all_finite, check_numbers, check_one_of, check_shape, check_whole
 from craik.methods.paper import Paper
 from craik.trajectories.finite import ROUNDING, FiniteMDP
 
@@ -66,7 +66,13 @@ def jensen_shannon(probabilities: Float[Tensor, "..."]) -> Float[Tensor, "*b"]:
         )
     if half:
         probabilities = probabilities / probabilities.sum(-1, keepdim=True)
-    return entr(probabilities.mean(0)).sum(-1) - entr(probabilities).sum(-1).mean(0)
+    return _entropy(probabilities.mean(0)) - _entropy(probabilities).mean(0)
+
+
+def _entropy(probabilities: Tensor) -> Tensor:
+    """H over the last axis; 0 log 0 = 0, and so is its gradient, which a softmax would turn into NaN."""
+    some = probabilities > 0
+    return torch.where(some, entr(torch.where(some, probabilities, 1)), 0).sum(-1)
 
 
 def jensen_renyi(
@@ -118,8 +124,14 @@ def plan(model: FiniteMDP, utility: Float[Tensor, "*b S A"], horizon: int) -> In
         model: transitions as one believes them, a drawn member's or the mean's; its own rewards count nothing.
         utility: (*b, S, A) reward of exploring.
         horizon: steps to go.
+
+    Raises:
+        TypeError: no tensor, no whole number.
+        ValueError: utility of other states or actions than the model's, a horizon below 1.
     """
     check_whole("horizon", horizon, 1)
+    states, actions = model.transitions.shape[-3:-1]
+    check_shape("utility", utility, "...", states, actions, way_out="One for each state and action of the model.")
     values, chosen = torch.zeros_like(utility[..., 0], dtype=torch.float64), list[Tensor]()
     for _ in range(horizon):
         ahead = torch.einsum("...sat,...t->...sa", model.transitions, values)

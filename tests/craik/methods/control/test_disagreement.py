@@ -127,3 +127,18 @@ def test_a_plan_is_value_iteration_step_by_step():
 def test_what_cannot_disagree_is_refused(call, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         call()
+
+
+def test_certain_members_have_a_gradient():
+    logits = torch.tensor([[0.0, -torch.inf], [1.0, 2.0]], requires_grad=True)
+    jensen_shannon(logits.softmax(-1)).backward()
+    assert logits.grad.isfinite().all()
+    assert logits.grad[1].abs().sum() > 0
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("shape", [(4, 1), (1, 3), (3, 4)])
+def test_utility_of_another_process_is_refused(shape):
+    mdp = FiniteMDP(*(torch.as_tensor(part) for part in oracle.random_mdp(5)), 0.9)
+    with pytest.raises(ValueError, match=r"`utility` should have the shape \(\.\.\., 4, 3\)"):
+        plan(mdp, torch.zeros(shape), 2)
