@@ -127,14 +127,20 @@ class VAEFeatures(nn.Module):
         return self.encoder(observations).chunk(2, -1)[0]
 
     def losses(self, before: Tensor, actions: Tensor, after: Tensor) -> Tensor:  # as those that need them
-        """Return the negative evidence bound (n,) of the observations after the action, up to a constant."""
+        """Return the negative evidence bound (n,) of the observations after the action, up to a constant.
+
+        Raises:
+            ValueError: a decoder that gives another shape than flattened observations.
+        """
         mean, log_variance = self.encoder(after).chunk(2, -1)
         noise = torch.randn(mean.shape, generator=self.generator, device=self.generator.device).to(mean)
         decoded = self.decoder(mean + (log_variance / 2).exp() * noise)
+        flat = after.flatten(1)
+        check_shape("decoder(codes)", decoded, *flat.shape, way_out="As many numbers as an observation has, flattened.")
         wide = torch.promote_types(mean.dtype, torch.float32)
         mean, log_variance, decoded = mean.to(wide), log_variance.to(wide), decoded.to(wide)
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1) / 2
-        return (decoded - after.flatten(1)).square().sum(-1) / 2 + divergence
+        return (decoded - flat).square().sum(-1) / 2 + divergence
 
 
 Features = Pixels | RandomFeatures | InverseFeatures | VAEFeatures

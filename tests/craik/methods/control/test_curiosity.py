@@ -182,3 +182,9 @@ def test_a_variance_that_is_none_is_refused():
         scaled(RewardScale(torch.zeros(1)), bonuses)
     with pytest.raises(ValueError, match=r"Found nan, from a state of mean nan.*begin with a new state"):
         scaled(RewardScale(torch.zeros(1), 10, torch.nan, torch.nan), torch.ones(2, 1))
+
+
+def test_a_decoder_of_one_number_is_refused():
+    features, (observations, actions) = VAEFeatures(net(4, 8, 4), net(2, 8, 1), torch.Generator().manual_seed(2)), data()
+    with pytest.raises(ValueError, match=r"`decoder\(codes\)` should have the shape \(6, 4\). Found \(6, 1\)"):
+        features.losses(observations[0], actions[0], observations[1])
