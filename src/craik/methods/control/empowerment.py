@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.special import entr
 
-from craik.arguments import check_one_of, check_positive, check_tensor, check_whole
+from craik.arguments import check_ids, check_one_of, check_positive, check_shape, check_tensor, check_whole
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -117,9 +117,10 @@ def n_step_channel(transitions: Float[Tensor, "S A T"], n: int, *, limit: int = 
         limit: of A^n.
 
     Raises:
-        ValueError: more sequences than the limit.
+        TypeError: no tensor, no whole number.
+        ValueError: more sequences than the limit, transitions of another shape, no step.
     """
-    check_tensor("transitions", transitions)
+    check_shape("transitions", transitions, "S", "A", "S", way_out="From states, by actions, to the same states.")
     check_whole("n", n, 1)
     states, actions, _ = transitions.shape
     if actions**n > limit:
@@ -139,8 +140,15 @@ def reachable(after: Int[Tensor, "S A"], n: int) -> Float[Tensor, " S"]:
     Args:
         after: (S, A) where each action leads.
         n: how many steps ahead; any number, nothing is written out.
+
+    Raises:
+        TypeError: no tensor of whole numbers.
+        ValueError: another shape, states that there are not, no step.
     """
     check_whole("n", n, 1)
+    check_shape("after", after, "S", "A", way_out="Where each action leads from each state.")
+    check_ids("after", after, "S", "A", count=len(after))
+    after = after.long()
     reached = torch.eye(len(after), dtype=torch.bool, device=after.device)
     for _ in range(n):
         reached = reached[after].any(1)  # of what the actions lead to, what is reached from there

@@ -113,8 +113,13 @@ def test_an_open_grid_has_the_formula():
         ),
         (lambda: n_step_channel(torch.ones(2, 4, 2) / 2, 7), ValueError, "Found 16384. Take fewer"),
         (lambda: n_step_channel(torch.ones(2, 4, 2) / 2, 0), ValueError, "at least 1"),
+        (lambda: n_step_channel(torch.ones(2, 4, 3) / 3, 2), ValueError, r"`transitions` should have the shape \(S, A, S\)"),
+        (lambda: reachable(torch.tensor([[0], [-1]]), 1), ValueError, "`after` should be numbers from 0 to 1. Found -1 to 0"),
+        (lambda: reachable(torch.tensor([0, 1]), 1), ValueError, r"`after` should have the shape \(S, A\)"),
+        (lambda: reachable(torch.ones(2, 2, dtype=torch.bool), 1), TypeError, "`after` should hold whole numbers"),
     ],
 )
+@pytest.mark.usefixtures("as_installed")
 def test_what_cannot_be_sent_is_refused(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call()
@@ -135,3 +140,10 @@ def test_an_input_that_is_no_distribution_is_refused(q, sentence):
     with pytest.raises(ValueError, match=sentence):
         mutual_information(torch.eye(2), torch.tensor(q))
     assert mutual_information(torch.eye(2), torch.tensor([[0.5, 0.5], [1.0, 0.0]])).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8])
+def test_states_of_a_short_type_are_states(dtype):
+    after = torch.tensor([[0, 1], [1, 2], [2, 2]])
+    assert torch.equal(reachable(after.to(dtype), 2), reachable(after, 2))
