@@ -29,6 +29,10 @@ Aggregate = Literal["percentile", "max"]
 Replacement = Literal["random", "fifo"]
 
 
+MOST = 2**24
+"""Of how many places torch draws one."""
+
+
 class Pairs(NamedTuple):
     """Which frames to compare, each (n,): trajectory, the two frames' times, and 1.0 where they are close."""
 
@@ -50,7 +54,8 @@ def reachability_pairs(lengths: Tensor, k: int, gap: int, n: int, generator: Gen
 
     Raises:
         TypeError: no tensor of integers, no whole numbers, no generator.
-        ValueError: k, gap or n below 1, lengths below 0, or no trajectory long enough for a far pair.
+        ValueError: k, gap or n below 1, lengths below 0, no trajectory long enough for a far pair, or trajectories times the
+            longest one's steps beyond 2^24, which torch does not draw from.
     """
     check_ids("lengths", lengths, "E", way_out="How many frames each trajectory has.")
     if int(lengths.min()) < 0:
@@ -64,6 +69,11 @@ def reachability_pairs(lengths: Tensor, k: int, gap: int, n: int, generator: Gen
         raise ValueError(
             f"a trajectory needs {gap * k + 2} frames for two that are more than gap * k = {gap * k} steps apart. "
             f"The longest has {longest}. Collect longer ones, or lower k or gap."
+        )
+    if (places := len(lengths) * (longest - 1)) > MOST:
+        raise ValueError(
+            f"`lengths` should be of at most {MOST} places, trajectories times the longest one's steps. Found {len(lengths)} x "
+            f"{longest - 1} = {places}. Draw from some of the trajectories at a time, or cut long ones."
         )
     apart = torch.arange(1, longest, device=lengths.device)
     starts = (lengths[:, None] - apart).clamp(min=0).double()  # how many pairs are so far apart in each trajectory
@@ -109,7 +119,7 @@ class Memory(NamedTuple):
     """What B episodes have kept.
 
     Attributes:
-        entries: (B, capacity, d) embeddings.
+        entries: (B, capacity, d) embeddings, in float32 or the wider type of those that were remembered.
         stored: (B,) how many were ever stored in this episode; the first min(stored, capacity) entries hold something.
     """
 
@@ -159,7 +169,8 @@ def similarity(
     filled = kept.stored.clamp(max=capacity)
     most = max(1, int(filled.max()))
     empty = torch.arange(most, device=filled.device) >= filled[:, None]
-    found = compare(embeddings[:, None].expand(-1, most, -1), kept.entries[:, :most])
+    # In the embeddings' type: a comparator in bfloat16 takes no float32.
+    found = compare(embeddings[:, None].expand(-1, most, -1), kept.entries[:, :most].to(embeddings.dtype))
     if aggregate == "max":
         return found.masked_fill(empty, 0.0).amax(1)
     place = percentile / 100 * (filled - 1).clamp(min=0).double()
@@ -216,8 +227,8 @@ def remember(
     if replacement == "random":
         drawn = torch.randint(capacity, (batch,), generator=generator, device=generator.device).to(slot.device)
         slot = torch.where(kept.stored < capacity, kept.stored, drawn)
-    entries = kept.entries.clone()
-    entries[new, slot[new]] = embeddings[new].detach()
+    entries = kept.entries.to(torch.promote_types(kept.entries.dtype, embeddings.dtype), copy=True)
+    entries[new, slot[new]] = embeddings[new].detach().to(entries.dtype)
     return Memory(entries, kept.stored + new)
 
 

@@ -137,3 +137,24 @@ def test_numbers_do_not_say_what_has_ended():
         forget(memory(3, 4, 1), torch.tensor([0, 1, 1]))
     with pytest.raises(ValueError, match=r"`ended`.*\(3,\).*\(1,\)"):
         forget(memory(3, 4, 1), torch.tensor([True]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_memory_takes_embeddings_of_any_type(dtype):
+    """Nothing is rounded, and what compares meets its own type."""
+    seen, e, every = [], torch.tensor([[0.1, 0.7]], dtype=dtype), torch.ones(1, dtype=torch.bool)
+
+    def noting(one, other):
+        seen.append((one.dtype, other.dtype))
+        return compare(one, other)
+
+    kept = remember(memory(1, 2, 2), e, every, torch.Generator())
+    assert torch.equal(kept.entries[:, 0].to(dtype), e)
+    assert similarity(kept, e, noting).item() == 1
+    assert seen == [(dtype, dtype)]
+
+
+@pytest.mark.parametrize("lengths", [[2**24 + 2], [2**23 + 2, 20]])
+def test_more_places_than_torch_draws_from_are_refused(lengths):
+    with pytest.raises(ValueError, match=r"`lengths` should be of at most 16777216 places.*Found \d x \d+ = 1677721"):
+        reachability_pairs(torch.tensor(lengths), 1, 2, 3, torch.Generator())
