@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_generator, check_not_negative, check_positive, check_whole
+from craik.arguments import check_callable, check_floats, check_generator, check_not_negative, check_positive, check_whole
 from craik.methods.paper import Paper
 from craik.trajectories.finite import FiniteMDP
 
@@ -90,10 +90,11 @@ def perturb(function: Function, theta: Float[Tensor, "*x"], radius: float, n: in
         generator: of the directions.
 
     Raises:
-        TypeError: no generator, or a function that is none.
-        ValueError: a radius or number that is not positive.
+        TypeError: no generator, a function that is none, a point that is no tensor of floating numbers.
+        ValueError: a radius or number that is not positive, a point without numbers.
     """
     check_callable("function", function, "a function of points")
+    check_floats("theta", theta, "...")
     check_positive("radius", radius)
     check_whole("n", n, 1)
     check_generator("generator", generator)
@@ -123,9 +124,16 @@ def classify(found: Perturbations, tolerance: float) -> Kind:
 
 
 def interpolate(function: Function, start: Float[Tensor, "*x"], end: Float[Tensor, "..."], n: int = 101) -> Float[Tensor, " n"]:
-    """Return the objective at n points of the segment from start to end, both included."""
+    """Return the objective at n points of the segment from start to end, both included.
+
+    Raises:
+        TypeError: a function that is none, points that are no tensors of floating numbers.
+        ValueError: fewer than two points, ends of two shapes, or without numbers.
+    """
     check_callable("function", function, "a function of points")
     check_whole("n", n, 2)
+    for name, point in (("start", start), ("end", end)):
+        check_floats(name, point, "...")
     if start.shape != end.shape:
         raise ValueError(f"`start` and `end` should have one shape. Found {tuple(start.shape)} and {tuple(end.shape)}.")
     share = torch.linspace(0, 1, n, dtype=start.dtype, device=start.device).view(-1, *[1] * start.dim())

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import relu
 
-from craik.arguments import check_generator, check_mask, check_share, check_tensor, check_whole
+from craik.arguments import check_generator, check_mask, check_shape, check_share, check_tensor, check_whole
 from craik.methods.paper import Paper
 from craik.nn.perceptrons import linear
 
@@ -163,6 +163,8 @@ class OneShot(nn.Module):
         super().__init__()
         check_generator("generator", generator)
         check_whole("units", units, 1)
+        check_whole("numbers", numbers, 1)
+        self.numbers = numbers
         self.encoder = DemonstrationEncoder(units, numbers, generator)
         self.context = ContextNetwork(units, numbers, generator)
         self.head = PointerHead(units, generator)
@@ -184,8 +186,8 @@ class OneShot(nn.Module):
 
         Raises:
             TypeError: no tensors, or frames and blocks that are not said by booleans.
-            ValueError: another number of blocks in demonstration and state, masks of other shapes, a demonstration without
-                frames, or an example with fewer than two blocks.
+            ValueError: another number of blocks in demonstration and state, positions of another number of numbers, masks of
+                other shapes, a demonstration without frames, or an example with fewer than two blocks.
         """
         for name, values in (("demonstration", demonstration), ("state", state)):
             check_tensor(name, values)
@@ -195,6 +197,7 @@ class OneShot(nn.Module):
                 "`demonstration` and `state` should have the shapes (B, L, n, k) and (B, n, k) with the same blocks. "
                 f"Found {found}. Pad to the larger number of blocks and say which there are."
             )
+        check_shape("state", state, "B", "n", self.numbers, way_out="Positions of as many `numbers` as the network has.")
         check_mask("present", present, *demonstration.shape[:2])
         _check_frames(present)
         check_mask("blocks", blocks, *state.shape[:2])

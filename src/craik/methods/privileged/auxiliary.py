@@ -51,6 +51,7 @@ def auxiliary_loss(
     errors = predicted - privileged
     if mask is None:
         return errors.square().unsqueeze(-1).flatten(1).mean(1)
+    check_tensor("mask", mask)
     if mask.shape != privileged.shape[:2] or mask.dtype != torch.bool or not bool(mask.any(1).all()):
         raise ValueError(
             f"`mask` should be bools {tuple(privileged.shape[:2])} with a frame in every example. Found {mask.dtype}, "

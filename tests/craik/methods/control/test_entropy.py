@@ -108,8 +108,12 @@ def test_segments_and_their_barriers():
         (lambda: perturb(ball, torch.zeros(2), 1.0, 0, torch.Generator()), ValueError, "`n`"),
         (lambda: perturb(ball, torch.zeros(2), 1.0, 3, None), TypeError, "."),
         (lambda: interpolate(ball, torch.zeros(2), torch.zeros(3)), ValueError, "one shape"),
+        (lambda: perturb(ball, torch.tensor([1, 2]), 1.0, 3, torch.Generator()), TypeError, "`theta` should hold floating"),
+        (lambda: interpolate(ball, torch.tensor([0]), torch.tensor([1])), TypeError, "`start` should hold floating numbers"),
+        (lambda: interpolate(ball, torch.zeros(1), torch.tensor([1])), TypeError, "`end` should hold floating numbers"),
     ],
 )
+@pytest.mark.usefixtures("as_installed")
 def test_bad_input_is_refused(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call()

@@ -97,6 +97,7 @@ def test_bad_demonstrations_are_refused(change, sentence):
         (lambda d, p, s, b: (d, p[:, 1:], s, b), ValueError, r"`present` should have the shape \(3, \d\)"),
         (lambda d, p, s, b: (d, p, s, b.float()), TypeError, r"`blocks` should hold booleans\. Found torch\.float32"),
         (lambda d, p, s, b: (d, p, s, b[:, 1:]), ValueError, r"`blocks` should have the shape \(3, 4\)"),
+        (lambda d, p, s, b: (d[..., :2], p, s[..., :2], b), ValueError, r"`state` should have the shape \(B, n, 3\)"),
     ],
 )
 def test_masks_of_other_kinds_and_shapes_are_refused(change, kind, sentence):

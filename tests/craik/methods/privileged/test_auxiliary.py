@@ -62,6 +62,8 @@ def test_what_does_not_fit(predicted, mask, sentence):
 def test_what_is_no_tensor():
     with pytest.raises(TypeError, match="`privileged` should be a tensor"):
         auxiliary_loss(draw(0, 5, 4), None)
+    with pytest.raises(TypeError, match="`mask` should be a tensor"):
+        auxiliary_loss(draw(0, 5, 4), draw(1, 5, 4), [[True] * 4] * 5)
 
 
 @pytest.mark.parametrize("shape", [(5, 0), (5, 4, 0)])
