@@ -152,6 +152,8 @@ class Rollout:
 def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, start: Tensor | None = None) -> Rollout:
     """Act for some steps in every environment.
 
+    Rewards come back in float32, in which networks compute: gymnasium's, in float64, are rounded to it.
+
     Args:
         envs: environments that begin anew in the step in which an episode ends: craik's tasks do; of gymnasium's vector
             environments those with `AutoresetMode.SAME_STEP`.
