@@ -15,7 +15,7 @@ from craik.experiments.worlds.skips.settings import Config
 from craik.lab import Row, checkpoint, part
 from craik.methods.worlds.skipping import MixtureNLL, SkippedDream, SkippingRNN, entropies, skipped_dream, skipped_nll
 from craik.schedules import Linear
-from craik.skips import Fixed, Greedy
+from craik.skips import Actions, Fixed, Greedy
 
 METHODS = ("skips", "fixed-1", "fixed-2", "fixed-3")
 
@@ -133,7 +133,7 @@ def dreamt(config: Config, memory: SkippingRNN, seen: Seen) -> Row:
 def dream_of(config: Config, memory: SkippingRNN, falls: Falls, seen: Seen) -> tuple[SkippedDream, np.ndarray]:
     """Return M's likeliest dreams of falls from their first frames, and what V shows of them."""
     starts = falls.latents.first()
-    _, boards = falls.chosen(torch.arange(len(starts)))
+    boards = Actions(falls.layouts.unsqueeze(1).expand(-1, config.duration, -1))  # also where a dream outlasts all falls
     generator = Generator().manual_seed(config.seed)
     dream = skipped_dream(memory, starts, boards, duration=config.duration, generator=generator, temperature=0.0)
     count, steps = dream.times.shape

@@ -83,7 +83,7 @@ def skipped_dream(
     z, time = starts, torch.zeros_like(rows)
     latents, times, rewards, steps = [z], [time], list[Tensor](), torch.zeros_like(rows)
     while bool((going := time < duration).any()):
-        given = actions.at(rows, time.clamp(max=actions.values.shape[1] - 1)).flatten(1).to(z.dtype)
+        given = _given(actions, rows, time).flatten(1).to(z.dtype)
         predicted = memory.step(z, given, state)
         state, shown = predicted.state, predicted.state.shown
         after = _latent(predicted.mixture, temperature, generator)
@@ -96,6 +96,14 @@ def skipped_dream(
         times.append(time)
         steps += going
     return SkippedDream(torch.stack(latents, 1), torch.stack(times, 1), torch.stack(rewards, 1) if rewards else None, steps)
+
+
+def _given(actions: Actions, rows: Int[Tensor, " b"], time: Int[Tensor, " b"]) -> Tensor:
+    """Return what is done at each dream's frame: zeros behind its actions' end, a whole window of them, too."""
+    length = actions.values.shape[1]
+    seen = actions.at(rows, time.clamp(max=length - 1))
+    behind = time >= (length if actions.lengths is None else actions.lengths)
+    return seen.masked_fill(behind.view(-1, *[1] * (seen.dim() - 1)), 0)  # and no product: what stands there may be NaN
 
 
 def _latent(mixture: Mixture, temperature: float, generator: Generator) -> Float[Tensor, "b l"]:

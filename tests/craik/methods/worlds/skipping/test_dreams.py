@@ -45,6 +45,18 @@ def test_a_certain_dream_is_the_literal_loop():
         assert not found.rewards[b, u:].any()
 
 
+@pytest.mark.parametrize("window", [None, 2])
+@pytest.mark.parametrize("lengths", [None, torch.tensor([2])])
+def test_behind_their_end_actions_are_zeros(window, lengths, monkeypatch):
+    values = torch.tensor([[[1.0], [2.0], [torch.nan]]]) if lengths is not None else torch.tensor([[[1.0], [2.0]]])
+    m = SkippingRNN(3, window or 1, 8, 2, 1, generator(1))  # a horizon of one frame
+    seen, step = [], m.step
+    monkeypatch.setattr(m, "step", lambda z, given, state: seen.append(given[0].tolist()) or step(z, given, state))
+    skipped_dream(m, torch.zeros(1, 3), Actions(values, window, lengths), duration=5, generator=generator())
+    assert [given[0] for given in seen] == [1, 2, 0, 0, 0]
+    assert window is None or [given[1] for given in seen] == [2, 0, 0, 0, 0]
+
+
 def test_jumps_are_drawn_from_their_distribution():
     m = memory(rewards=False)
     with torch.no_grad():
