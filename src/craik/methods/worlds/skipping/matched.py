@@ -204,9 +204,13 @@ def passed_over(
     check_ids("begun + skips", begun + skips, "...", count=rewards.shape[1] + 1)
     check_each("rows", rows, int, "trajectories")
     check_ids("rows", torch.as_tensor(rows), len(begun), count=len(rewards), way_out="One trajectory for each jump.")
-    before = torch.cat((rewards.new_zeros(len(rewards), 1), rewards.cumsum(1)), 1)
+    floating = rewards.is_floating_point()
+    # In float64: a difference of shorter sums loses rewards that are small beside them.
+    sums = rewards.cumsum(1, dtype=torch.float64 if floating else torch.int64)
+    before = torch.cat((sums.new_zeros(len(rewards), 1), sums), 1)
     at, first, end = (torch.as_tensor(one, device=before.device) for one in (rows, begun, begun + skips))
-    return before[at, end] - before[at, first]
+    passed = before[at, end] - before[at, first]
+    return passed.to(rewards.dtype) if floating else passed
 
 
 def _table(values: Tensor, rows: list[int], steps: list[int], matched: Matched) -> Tensor:

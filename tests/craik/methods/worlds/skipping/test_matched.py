@@ -138,9 +138,14 @@ def test_exploration_and_feeding_back_draw_from_the_generator():
     assert once(1).matched.explored.any()
 
 
+@pytest.mark.usefixtures("as_installed")
 def test_rewards_of_a_jump_are_summed():
     rewards = torch.arange(10.0).view(2, 5)
     assert passed_over(rewards, torch.tensor([0, 2]), torch.tensor([3, 2]), [0, 1]).tolist() == [3, 15]
+    small = torch.tensor([[1e8, 1.0, 2.0]])  # of which float32 has no sum
+    assert passed_over(small, torch.tensor([1]), torch.tensor([2]), [0]).tolist() == [3]
+    whole = passed_over(rewards.to(torch.int8), torch.tensor([2]), torch.tensor([2]), [1])
+    assert (whole.dtype, whole.tolist()) == (torch.int64, [15])
 
 
 def test_what_is_refused(as_installed):
