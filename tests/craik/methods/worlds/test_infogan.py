@@ -260,3 +260,13 @@ def test_generators_types_and_what_is_not_finite():
         most_plausible(nn.Linear(4, 1), [torch.full((1, 2), math.nan), torch.ones(3, 2)])
     with pytest.raises(ValueError, match=r"`table` should have the shape \(k, k\)"):
         waypoints(torch.ones(2, 3), 0, 1)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(("states", "width", "found"), [(OneHot(3), 3, 1), (Uniform(2), 4, 2), (Uniform(1), 2, 4)])
+def test_a_posterior_of_another_width_is_refused(states, width, found):
+    s = states.sample(5, generator())
+    with pytest.raises(ValueError, match=rf"`output` should have the shape \(5, {width}\). Found \(5, {found}\)"):
+        states.log_posterior(torch.zeros(5, found), s)
+    with pytest.raises(ValueError, match=rf"`states` should have the shape \(b, {s.shape[1]}\)"):
+        states.log_posterior(torch.zeros(5, width), torch.zeros(5, 4))

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import log_softmax, one_hot, softmax, softplus
 
-from craik.arguments import all_finite, check_finite, check_floats, check_generator, check_positive, check_whole
+from craik.arguments import all_finite, check_finite, check_floats, check_generator, check_positive, check_shape, check_whole
 from craik.nn import categorical
 from craik.nn.mixtures import at_temperature
 from craik.nn.perceptrons import relu_mlp
@@ -68,7 +68,14 @@ class OneHot:
         return one_hot(drawn, self.states).float()
 
     def log_posterior(self, output: Float[Tensor, "b k"], states: Float[Tensor, "b k"]) -> Float[Tensor, " b"]:
-        """Return log Q(s|o) from logits."""
+        """Return log Q(s|o) from logits.
+
+        Raises:
+            TypeError: an output that is no tensor of floating numbers.
+            ValueError: an output or states of another shape.
+        """
+        check_shape("states", states, "b", self.states)
+        check_floats("output", output, len(states), self.states, way_out="Q gives a logit for each state.")
         return (log_softmax(output, -1) * states).sum(-1)
 
 
@@ -90,7 +97,15 @@ class Uniform:
         return 2 * torch.rand(count, self.dimensions, generator=generator, device=generator.device) - 1
 
     def log_posterior(self, output: Float[Tensor, "b dd"], states: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
-        """Return log Q(s|o) of a normal distribution: its means, then the logarithms of its deviations."""
+        """Return log Q(s|o) of a normal distribution: its means, then the logarithms of its deviations.
+
+        Raises:
+            TypeError: an output that is no tensor of floating numbers.
+            ValueError: an output or states of another shape.
+        """
+        check_shape("states", states, "b", self.dimensions)
+        way_out = "Q gives a mean and a logarithm for each dimension."
+        check_floats("output", output, len(states), 2 * self.dimensions, way_out=way_out)
         mean, log_scale = output.chunk(2, -1)
         standard = (states - mean) * torch.exp(-log_scale)
         return (-0.5 * standard.square() - log_scale - 0.5 * math.log(2 * math.pi)).sum(-1)
