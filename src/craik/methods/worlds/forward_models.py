@@ -144,7 +144,7 @@ def next_action_losses(logits: Float[Tensor, "b t n k"], actions: Int[Tensor, "b
         ValueError: shapes that do not fit, actions that there are not, a loss that is not finite.
     """
     _check(logits, actions)
-    losses = cross_entropy(logits.flatten(0, 2), actions.flatten(), reduction="none").view(actions.shape).mean((1, 2))
+    losses = cross_entropy(logits.flatten(0, 2), actions.flatten().long(), reduction="none").view(actions.shape).mean((1, 2))
     check_result(losses, {"logits": logits}, way_out="Allow every action that was taken.")
     return losses
 

@@ -79,7 +79,7 @@ class ModelOfOthers(nn.Module):
         return states
 
     def _inputs(self, features: Tensor, actions: Tensor) -> Tensor:
-        return torch.cat([features, one_hot(actions, self.actions).flatten(-2).to(features)], -1)
+        return torch.cat([features, one_hot(actions.long(), self.actions).flatten(-2).to(features)], -1)
 
     def _cell(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         # torch.nn.LSTMCell's equations and order of gates.
@@ -109,6 +109,6 @@ def others_losses(predicted: Float[Tensor, "b t n1 k"], actions: Int[Tensor, "b 
             "`predicted` should be (B, T, N - 1, K) for actions (B, T, N) with two steps or more. Found "
             f"{tuple(predicted.shape)} and {tuple(actions.shape)}."
         )
-    found = predicted[:, :-1].gather(-1, actions[:, 1:, 1:, None]).squeeze(-1)
+    found = predicted[:, :-1].gather(-1, actions.long()[:, 1:, 1:, None]).squeeze(-1)
     check_result(found.mean((1, 2)), {"predicted": predicted}, way_out="Allow every action that was taken.")
     return -found.mean((1, 2))

@@ -117,3 +117,11 @@ def test_what_is_not_finite_empty_or_no_action_is_refused():
     assert next_action_losses(masked, actions).isfinite().all()
     with pytest.raises(ValueError, match="`senders` should be numbers from 0 to 2"):
         relative_places(torch.zeros(3, 2), torch.tensor([3]), torch.tensor([0]))
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8])
+def test_actions_of_a_short_type_are_actions(dtype):
+    logits = torch.randn(2, 3, 1, 4, generator=generator())
+    actions = torch.randint(0, 4, (2, 3, 1), generator=generator(1))
+    assert torch.equal(next_action_losses(logits, actions.to(dtype)), next_action_losses(logits, actions))

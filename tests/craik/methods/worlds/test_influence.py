@@ -81,6 +81,8 @@ def test_the_model_of_others_is_the_literal_cell():
         for a in range(4):
             torch.testing.assert_close(imagined[b, t, :, a], oracles.others(model, features[b], actions[b], t, a))
     losses = others_losses(predicted, actions)
+    assert torch.equal(others_losses(model(features, actions.int()), actions.int()), losses)
+    assert torch.equal(model.counterfactuals(features, actions.int()), imagined)
     literal = [-float(predicted.detach()[0, t, n, actions[0, t + 1, n + 1]]) for t in range(3) for n in range(2)]
     assert float(losses[0].detach()) == pytest.approx(sum(literal) / 6)
 
