@@ -122,6 +122,7 @@ def corrupt(
     check_kind("corruption", corruption, Corruption, "a Corruption")
     check_generator("generator", generator)
     check_ids("ids", ids, "B", "T")
+    ids = ids.long()  # shorter types may hold neither what is drawn nor -100
     check_mask("special", special, *ids.shape, way_out="True for begin, end and padding, as in ids < 5.")
     if bool(special.all(1).any()):
         row = int(special.all(1).nonzero()[0])
@@ -153,7 +154,7 @@ def masked_loss(logits: Float[Tensor, "b t v"], targets: Int[Tensor, "b t"]) -> 
         row = int((count == 0).nonzero()[0])
         raise ValueError(f"Each sequence should have a target. Found only {IGNORED} in row {row}. Leave such rows out.")
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    losses = F.cross_entropy(wide.transpose(1, 2), targets, reduction="none", ignore_index=IGNORED)
+    losses = F.cross_entropy(wide.transpose(1, 2), targets.long(), reduction="none", ignore_index=IGNORED)
     return losses.sum(1) / count
 
 

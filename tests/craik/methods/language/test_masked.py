@@ -180,3 +180,13 @@ def test_a_mask_of_numbers_is_refused(as_installed):
         corrupt(ids, special.long(), Corruption(50), seeded())
     with pytest.raises(TypeError, match=r"`ids` should hold whole numbers\. Found torch\.float32"):
         corrupt(ids.float(), special, Corruption(50), seeded())
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32])
+def test_ids_of_a_short_type_are_ids(dtype):
+    ids, special = text(4)
+    found, wanted = (corrupt(one, special, Corruption(50), seeded()) for one in (ids.to(dtype), ids))
+    assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True))
+    logits = torch.randn(*ids.shape, 50, generator=seeded())
+    assert torch.equal(masked_loss(logits, wanted.targets.int()), masked_loss(logits, wanted.targets))
