@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_not_negative, check_tensor, check_whole
+from craik.arguments import check_floats, check_generator, check_not_negative, check_tensor, check_whole
 from craik.methods.language.step_model import State, StepModel, check_rows, device_of
 from craik.nn.mixtures import at_temperature
 
@@ -43,11 +43,12 @@ def choose(
         top: draw among the likeliest so many words only, of equal ones the first; all if None.
 
     Raises:
-        TypeError: no tensor, or no numbers.
-        ValueError: a temperature below 0 or infinite, a top below 1, logits or noise that are NaN, a row whose greatest logit
-            is minus infinity: there is nothing to draw.
+        TypeError: no tensor, no numbers, or noise of whole ones.
+        ValueError: a temperature below 0 or infinite, a top below 1, noise of another shape than the logits, logits or noise
+            that are NaN, a row whose greatest logit is minus infinity: there is nothing to draw.
     """
     check_tensor("logits", logits)
+    check_floats("noise", noise, *logits.shape, way_out="Draw it with gumbel(tuple(logits.shape), generator).")
     check_not_negative("temperature", temperature, why="0 means greedy", way_out="Divide by a temperature above 0.")
     if temperature == 0:
         _check_best(best := logits.max(-1), logits)
@@ -91,11 +92,16 @@ def draw(
 ) -> Int[Tensor, "*n"]:
     """Return draws from softmax(logits / T); see `choose`.
 
+    Raises:
+        TypeError: logits that are no floating numbers, no generator.
+        ValueError: as `choose`.
+
     >>> import torch
     >>> draw(torch.tensor([[0.0, 100.0]]), torch.Generator().manual_seed(0)).tolist()
     [1]
     """
     check_tensor("logits", logits)
+    check_floats("logits", logits, *logits.shape)
     return choose(logits, gumbel(tuple(logits.shape), generator, logits.dtype), temperature, top)
 
 

@@ -8,13 +8,13 @@ draw thousands a point, and share the random numbers (the same generator seed at
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from craik.arguments import check_callable, check_positive, check_whole
@@ -104,7 +104,7 @@ class Tempered:
 @torch.no_grad()
 def sweep(
     model: StepModel,
-    temperatures: Sequence[float],
+    temperatures: Iterable[float] | Float[Tensor, " t"],
     quality: Measure,
     diversity: Measure,
     *,
@@ -117,7 +117,7 @@ def sweep(
 
     Args:
         model: the generator.
-        temperatures: T above 0, in any order.
+        temperatures: T above 0, in any order; a tensor or an array will do.
         quality: from samples (n, t) and the tempered generator to a cost.
         diversity: the same; measures that need no samples may ignore them.
         count: samples at each temperature.
@@ -137,10 +137,11 @@ def sweep(
     check_callable("quality", quality, "a function from samples and the generator to a number")
     check_callable("diversity", diversity, "a function from samples and the generator to a number")
     check_whole("count", count, 1)
+    temperatures = sorted(float(one) for one in temperatures)
     if not temperatures:
         raise ValueError("`temperatures` should hold at least one. Found none. 0.5, 0.7, 1 and 1.3 are a beginning.")
     points: list[Point] = []
-    for temperature in sorted(float(one) for one in temperatures):
+    for temperature in temperatures:
         tempered = Tempered(model, temperature)
         samples = sample(tempered, count, length, Generator().manual_seed(seed), begin=begin)
         points.append(Point(temperature, float(quality(samples, tempered)), float(diversity(samples, tempered))))

@@ -167,3 +167,14 @@ def test_the_least_temperatures_choose_the_greatest(temperature):
     cold, greedy = sample(Tempered(generator, temperature), 6, 5, seeded(2)), sample(generator, 6, 5, seeded(2), temperature=0)
     assert torch.equal(cold, greedy)
     assert log_probabilities(Tempered(generator, temperature), greedy).tolist() == [[0.0] * 5] * 6
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_noise_of_another_shape_and_whole_numbers_are_refused(temperature):
+    logits = torch.zeros(3, 4)
+    for shape in ((4,), (3, 1), (2, 3, 4)):
+        with pytest.raises(ValueError, match=r"`noise` should have the shape \(3, 4\)"):
+            choose(logits, torch.zeros(shape), temperature)
+    with pytest.raises(TypeError, match="`logits` should hold floating numbers"):
+        draw(logits.long(), seeded(), temperature)

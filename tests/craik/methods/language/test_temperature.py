@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -83,3 +84,10 @@ def test_of_a_vertical_piece_both_ends_are_reached(end):
     one = one if end else tuple(Point(3 - t, q, d) for t, q, d in one)
     assert dominance(one, other).gap == pytest.approx(0.5)
     assert dominance(one, other).share == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("temperatures", [torch.tensor([2.0, 0.5]), np.array([2.0, 0.5])])
+def test_temperatures_may_be_an_array(temperatures):
+    model = RecurrentModel(3, 2, 2, torch.Generator().manual_seed(0))
+    found = sweep(model, temperatures, lambda *_: 0.0, lambda *_: 0.0, count=2, length=2, seed=0)
+    assert [point.temperature for point in found] == [0.5, 2.0]
