@@ -180,7 +180,7 @@ def eager_loss(
         raise ValueError("Every row should have a target. Found one with none. Leave empty pairs out.")
     logits, _ = model.read(source, previous)
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    losses = F.cross_entropy(wide.transpose(1, 2), target, reduction="none", ignore_index=IGNORED)
+    losses = F.cross_entropy(wide.transpose(1, 2), target.long(), reduction="none", ignore_index=IGNORED)
     return losses.sum(1) / kept.sum(1)
 
 
@@ -318,9 +318,12 @@ def greedy(model: EagerTranslator, sources: Sequence[Sequence[int]], decoding: D
     """Return the translations of many sources at once, each the likeliest word at every step: `translate` with a beam of 1.
 
     Raises:
-        ValueError: as `translate`.
+        TypeError: no decoding.
+        ValueError: no source; as `translate`.
     """
     check_kind("decoding", decoding, Decoding, "a Decoding")
+    if not len(sources):
+        raise ValueError("`sources` should hold one at least. Found none. Leave empty batches out.")
     for source in sources:
         _check_source(source, decoding)
     fillers, device = decoding.fillers, model.bias.device

@@ -171,6 +171,7 @@ def test_it_learns_to_copy():
         (lambda: translate(model(), [4, 5], Decoding(FILLERS, END)), "close with the end"),
         (lambda: translate(model(), [], Decoding(FILLERS, END)), "close with the end"),
         (lambda: greedy(model(), [[1, END]], Decoding(FILLERS, END)), "leave fillers out"),
+        (lambda: greedy(model(), [], Decoding(FILLERS, END)), "`sources` should hold one at least"),
         (lambda: model().reading(torch.ones(2, 3).long(), 2).start(3), "number of sources"),
         (lambda: eager_loss(model(), *(torch.full((1, 2), v) for v in (4, 4, -100))), "a target"),
     ],
@@ -189,3 +190,9 @@ def test_half_types_are_summed_in_float32():
     found = eager_loss(one, source, source, target)
     assert found.dtype == torch.float32
     assert float(found.detach()) == pytest.approx(3000, rel=0.01)
+
+
+def test_words_of_a_short_type_are_words():
+    one = model()
+    batch = beside(one, stacked(pairs(), FILLERS))
+    assert torch.equal(eager_loss(one, *(part.int() for part in batch)), eager_loss(one, *batch))
