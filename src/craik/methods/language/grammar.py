@@ -26,7 +26,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_kind, check_one_of, check_positive, check_whole
+from craik.arguments import check_floats, check_kind, check_one_of, check_positive, check_tensor, check_whole
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -52,6 +52,7 @@ class Vectors:
         table: (w, d) a vector each; none is 0.
 
     Raises:
+        TypeError: a table that is no tensor of floating numbers.
         ValueError: sizes that differ, a word twice, a vector that is 0 or not finite.
     """
 
@@ -59,10 +60,12 @@ class Vectors:
     table: Float[Tensor, "..."]
 
     def __post_init__(self) -> None:
+        check_tensor("table", self.table)
         if self.table.dim() != 2 or len(self.table) != len(self.words) or not self.words:
             raise ValueError(
                 f"`table` should hold a vector a word, ({len(self.words)}, d). Found {tuple(self.table.shape)}. Stack them."
             )
+        check_floats("table", self.table, *self.table.shape)
         if len(set(self.words)) < len(self.words):
             twice = next(word for word, count in Counter(self.words).items() if count > 1)
             raise ValueError(f"`words` should be different. Found {twice!r} twice. Drop one.")
@@ -78,7 +81,8 @@ class Vectors:
             ValueError: a line with another number of values than the first, or one that is no number.
         """
         words, rows = list[str](), list[list[float]]()
-        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+        text = Path(path).read_text(encoding="utf-8")  # whose line ends are all "\n"; splitlines() would cut words at others
+        for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
             word, *values = line.rstrip().split(" ")
             if number == 1 and len(values) == 1:
                 continue
@@ -384,7 +388,13 @@ def context_free(
         raise ImportError("Context-free grammars need lark. It was not found: pip install lark.") from error
     terminals = " ".join(found.group() for found in _TERMINAL.finditer(rules))
     grammar = EmbeddingGrammar(terminals, vectors, epsilon, method)
-    return lark.Lark(_TERMINAL.sub(lambda found: f"/{grammar.alternatives(found['name'])}/", rules))
+    return lark.Lark(_TERMINAL.sub(lambda found: _in_slashes(grammar.alternatives(found["name"])), rules))
+
+
+def _in_slashes(expression: str) -> str:
+    """Return a regular expression as lark writes it, where a slash of its own would close it."""
+    escaped = expression.replace("/", r"\/")
+    return f"/{escaped}/"
 
 
 def _epsilon(own: str | None, default: float | int) -> float:

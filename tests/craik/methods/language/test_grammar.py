@@ -1,4 +1,6 @@
 import re
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -103,6 +105,15 @@ def test_vectors_are_read(tmp_path):
         Vectors.read(path)
 
 
+def test_a_word_may_hold_what_separates_lines_elsewhere(tmp_path):
+    path = tmp_path / "some.vec"
+    path.write_bytes("a\u2028b 1 0\r\nc\x85d 0 1\r\n".encode())
+    assert Vectors.read(path).words == ("a\u2028b", "c\x85d")
+    path.write_text("")
+    with pytest.raises(ValueError, match="a vector a word"):
+        Vectors.read(path)
+
+
 @pytest.mark.extra("language", "lark")
 def test_a_context_free_grammar_nests():
     one = Vectors(("big", "huge", "dog"), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]))
@@ -110,6 +121,16 @@ def test_a_context_free_grammar_nests():
     assert parser.parse("((huge))")
     with pytest.raises(Exception, match=r"dog|No terminal"):
         parser.parse("(dog)")
+    slashed = Vectors(("and/or", "a\\/b", "dog"), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]))
+    parser = context_free("start: WORD\nWORD: {a: and/or ~0.1}\n", slashed)
+    assert parser.parse("and/or")
+    assert parser.parse("a\\/b")
+
+
+def test_slashes_do_not_close_larks_expressions(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lark", SimpleNamespace(Lark=str))
+    one = Vectors(("and/or", "dog"), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    assert context_free("WORD: {a: and/or ~0}", one) == r"WORD: /(?<!\w)(?:and\/or)(?!\w)/"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +149,8 @@ def test_a_context_free_grammar_nests():
         (lambda: Vectors(("a", "a"), torch.ones(2, 2)), "'a' twice"),
         (lambda: Vectors(("a",), torch.zeros(1, 2)), "other than 0"),
         (lambda: Vectors(("a",), torch.ones(2, 2)), "a vector a word"),
+        (lambda: Vectors(("a",), torch.ones(1, 2, dtype=torch.long)), "`table` should hold floating numbers"),
+        (lambda: Vectors(("a",), [[1.0, 2.0]]), "`table` should be a tensor"),
         (lambda: word_vectors(streams(), size=50), "Take more"),
         (lambda: vectors().distances([f"w{k}" for k in range(9)], "hull"), "at most 8"),
         (
