@@ -29,7 +29,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.arguments import check_kind, check_one_of, check_whole
+from craik.arguments import check_all_finite, check_ids, check_kind, check_one_of, check_whole
 from craik.methods.language.chance import Rate, wilson
 from craik.methods.paper import Paper
 
@@ -272,7 +272,9 @@ def report(
         threshold: from which an item is associative.
 
     Raises:
-        ValueError: numbers that do not fit each other, a single switchable item.
+        TypeError: predictions that are no whole numbers.
+        ValueError: numbers that do not fit each other, predictions other than 0 and 1, associations that are not finite, a
+            single switchable item.
     """
     swap = torch.tensor([one.switchable for one in schemas], device=predictions.device)
     sizes = (len(predictions), len(associations), len(switched))
@@ -281,6 +283,9 @@ def report(
             f"There should be a prediction and an association for each of {len(schemas)} items, and {int(swap.sum())} of "
             f"switched ones. Found {sizes}."
         )
+    for name, said in (("predictions", predictions), ("switched", switched)):
+        check_ids(name, said, len(said), count=2, way_out="Say which of the two candidates is meant.")
+    check_all_finite("associations", associations, way_out="Leave such items out.")
     if int(swap.sum()) == 1:
         raise ValueError("Two or more items should be switchable, or none. Found one, whose share says nothing. Leave it out.")
     answers = torch.tensor([one.answer for one in schemas], device=predictions.device)

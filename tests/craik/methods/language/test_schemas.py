@@ -208,3 +208,19 @@ def test_a_file_marks_no_item_whose_candidates_share_words(tmp_path):
     )
     (found,) = read_wsc(str(path))
     assert not found.switchable
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("changes", "error", "sentence"),
+    [
+        ({"predictions": torch.tensor([0, 2])}, ValueError, "`predictions` should be numbers from 0 to 1. Found 0 to 2"),
+        ({"predictions": torch.tensor([0.0, 1.0])}, TypeError, "`predictions` should hold whole numbers"),
+        ({"switched": torch.tensor([-1, 0])}, ValueError, "`switched` should be numbers from 0 to 1. Found -1 to 0"),
+        ({"associations": torch.tensor([0.0, math.nan])}, ValueError, r"`associations` should be finite. Found nan at \(1,\)"),
+    ],
+)
+def test_reports_are_of_answers_and_numbers(changes, error, sentence):
+    fine = {"predictions": torch.tensor([0, 1]), "associations": torch.zeros(2), "switched": torch.tensor([1, 0])}
+    with pytest.raises(error, match=sentence):
+        report(**{**fine, **changes}, schemas=schemas(count=2))
