@@ -70,7 +70,7 @@ class FeatureDecoder:
 
         Raises:
             TypeError: what is no tensor of floating numbers, both of one type.
-            ValueError: different numbers of samples, or numbers that are not finite.
+            ValueError: different numbers of samples, numbers that are not finite, or an alpha that is too small for their type.
         """
         check_floats("recordings", recordings, "n", "v", way_out="One row a sample, one column a voxel.")
         rows = "One row a sample: features.flatten(1)."
@@ -208,8 +208,8 @@ def _ridge(x: Tensor, y: Tensor, alpha: float) -> Tensor:
     """Solve through the smaller of voxels and samples."""
     n, v = x.shape
     if v <= n:
-        return torch.cholesky_solve(x.T @ y, torch.linalg.cholesky(_raised(x.T @ x, alpha)))
-    return x.T @ torch.cholesky_solve(y, torch.linalg.cholesky(_raised(x @ x.T, alpha)))
+        return torch.cholesky_solve(x.T @ y, _factor(x.T @ x, alpha))
+    return x.T @ torch.cholesky_solve(y, _factor(x @ x.T, alpha))
 
 
 def _own_voxels(x: Tensor, y: Tensor, alpha: float, spread: Tensor, voxels: int) -> Tensor:
@@ -221,9 +221,9 @@ def _own_voxels(x: Tensor, y: Tensor, alpha: float, spread: Tensor, voxels: int)
     weights = torch.zeros_like(moment)
     units = torch.arange(y.shape[1], device=y.device)
     for some, columns in zip(best.split(UNITS_AT_ONCE), units.split(UNITS_AT_ONCE), strict=True):
-        systems = _raised(gram[some.unsqueeze(2), some.unsqueeze(1)], alpha)
+        factor = _factor(gram[some.unsqueeze(2), some.unsqueeze(1)], alpha)
         right = moment[some, columns.unsqueeze(1)].unsqueeze(2)
-        weights[some, columns.unsqueeze(1)] = torch.cholesky_solve(right, torch.linalg.cholesky(systems)).squeeze(2)
+        weights[some, columns.unsqueeze(1)] = torch.cholesky_solve(right, factor).squeeze(2)
     return weights
 
 
@@ -244,7 +244,14 @@ def _spread(rows: Tensor, centred: Tensor) -> Tensor:
     return torch.where(((largest == least) & ~length.isnan()) | (length <= rounding), 0, length)
 
 
-def _raised(gram: Tensor, alpha: float) -> Tensor:
+def _factor(gram: Tensor, alpha: float) -> Tensor:
+    """Return Cholesky's factor of a system whose diagonal is raised."""
     raised = gram.clone()
     raised.diagonal(dim1=-2, dim2=-1).add_(alpha)
-    return raised
+    try:
+        return torch.linalg.cholesky(raised)
+    except torch.linalg.LinAlgError as error:
+        raise ValueError(
+            f"`alpha` should be large enough for {gram.dtype} to tell a system from a singular one. Found {float(alpha):g}. "
+            "Raise alpha, or pass float64."
+        ) from error

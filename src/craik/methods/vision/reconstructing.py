@@ -48,7 +48,7 @@ BY_LAYER = "Features by layer, each a tensor (n, ...)."
 
 
 class Reconstruction(NamedTuple):
-    """Pictures (n, c, h, w), and each one's loss after every step (steps, n)."""
+    """Pictures (n, c, h, w), and each one's loss before every step (steps, n): the first is the start's."""
 
     images: Float[Tensor, "n c h w"]
     losses: Float[Tensor, "steps n"]

@@ -157,3 +157,12 @@ def test_voxels_are_chosen_whatever_their_unit():
     dead = torch.full((60, 1), 0.1)
     found = FeatureDecoder(1e-30, voxels=1).fit(torch.cat([dead, loud, good * 1e-14], 1), y)
     assert found.weights.nonzero().tolist() == [[2, 0]]
+
+
+@pytest.mark.parametrize(("shape", "voxels"), [((6, 3), None), ((3, 6), None), ((6, 3), 2)])
+def test_a_system_that_a_type_cannot_solve_is_refused(shape, voxels):
+    x = torch.randn(*shape, generator=torch.Generator().manual_seed(0)) * 1e4
+    x = x[:, :1].expand(shape).contiguous()
+    y = torch.randn(shape[0], 2, generator=torch.Generator().manual_seed(1))
+    with pytest.raises(ValueError, match=r"`alpha` should be large enough for torch.float32.*Raise alpha, or pass float64"):
+        FeatureDecoder(1e-20, voxels).fit(x, y)
