@@ -90,5 +90,5 @@ def _median(sizes: Float[Tensor, "e *p"]) -> Float[Tensor, "*p"]:
         return sizes.median(0).values
     # numpy's selection takes a quarter of the time of torch's on a CPU.
     middle = (len(sizes) - 1) // 2
-    by_component = sizes.detach().flatten(1).T.contiguous().numpy()
+    by_component = sizes.detach().reshape(len(sizes), -1).T.contiguous().numpy()
     return torch.from_numpy(np.partition(by_component, middle, axis=1)[:, middle].copy()).view(sizes.shape[1:])

@@ -66,6 +66,12 @@ def test_what_most_do_not_reach_does_not_move():
     assert clipped_mean(torch.tensor([[0.0], [0.0], [5.0]])).item() == 0
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_single_component_needs_no_axis(dtype):
+    g = drawn(0, 5, dtype=torch.float32).to(dtype)
+    assert torch.equal(clipped_mean(g), clipped_mean(g[:, None])[0])
+
+
 def test_nan_does_not_pass_unseen():
     g = torch.ones(4, 3)
     g[1, 2] = torch.nan
