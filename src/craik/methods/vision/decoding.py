@@ -250,7 +250,7 @@ def _factor(gram: Tensor, alpha: float) -> Tensor:
     raised.diagonal(dim1=-2, dim2=-1).add_(alpha)
     try:
         return torch.linalg.cholesky(raised)
-    except torch.linalg.LinAlgError as error:
+    except torch.linalg.LinAlgError as error:  # pyright: ignore[reportPrivateImportUsage]  # documented
         raise ValueError(
             f"`alpha` should be large enough for {gram.dtype} to tell a system from a singular one. Found {float(alpha):g}. "
             "Raise alpha, or pass float64."

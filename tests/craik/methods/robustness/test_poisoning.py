@@ -130,8 +130,9 @@ def signs():
 @pytest.mark.usefixtures("as_installed")
 @pytest.mark.parametrize("make", [logistic, ridge, squared_hinge])
 def test_labels_of_a_short_type_are_labels(make):
-    train = samples()[0]
-    found, wanted = (make(4, 0.1).risk(make(4, 0.1).initial, Sample(train.x, y)) for y in (train.y.to(torch.uint8), train.y))
+    train, learner = samples()[0], make(4, 0.1)
+    params = {name: torch.ones_like(value) for name, value in learner.initial.items()}
+    found, wanted = (learner.risk(params, Sample(train.x, y)) for y in (train.y.to(torch.uint8), train.y))
     assert found == wanted
 
 
