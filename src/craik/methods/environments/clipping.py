@@ -70,12 +70,12 @@ def clipped_gradients(
 
     Args:
         losses: (B,) unreduced, with their graph, which is kept.
-        environments: B integers, the environment of each example.
+        environments: B ids, the environment of each example: integers, texts or anything hashable.
         parameters: what to differentiate with respect to.
         multiple: of the median size, above 0.
 
     Raises:
-        TypeError: ids that are not integers, a multiple that is no number.
+        TypeError: ids that cannot be hashed, a multiple that is no number.
         ValueError: reduced losses, ids that do not fit, a multiple that is not positive and finite.
     """
     check_positive("multiple", multiple)

@@ -24,12 +24,12 @@ def fishr_penalty(
 
     Args:
         losses: (B,) unreduced, computed from the logits.
-        environments: B integers, the environment of each example.
+        environments: B ids, the environment of each example: integers, texts or anything hashable.
         features: what the last linear layer was given.
         logits: what it returned, with its graph.
 
     Raises:
-        TypeError: ids that are not integers.
+        TypeError: ids that cannot be hashed.
         ValueError: reduced losses, ids that do not fit, fewer than two environments.
     """
     groups = group(losses, environments, least=2)

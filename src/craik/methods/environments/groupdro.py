@@ -27,12 +27,13 @@ def group_dro_loss(
 
     Args:
         losses: (B,) unreduced, with their graph.
-        environments: B integers, the environment of each example; every environment in every step.
+        environments: B ids, the environment of each example: integers, texts or anything hashable; every environment in every
+            step.
         weights: (E,) at least 0, not all 0; environments in the order of their ids.
         step_size: eta; 0 keeps the weights.
 
     Raises:
-        TypeError: ids that are not integers, weights that are no tensor.
+        TypeError: ids that cannot be hashed, weights that are no tensor.
         ValueError: reduced losses, ids that do not fit, another number of weights than of environments, weights that are
             negative, infinite, NaN or all 0, a negative step size; losses, or new weights, that are not finite.
     """

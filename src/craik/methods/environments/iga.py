@@ -21,11 +21,11 @@ def iga_penalty(losses: Float[Tensor, "..."], environments: EnvironmentIds, para
 
     Args:
         losses: (B,) unreduced, with their graph.
-        environments: B integers, the environment of each example.
+        environments: B ids, the environment of each example: integers, texts or anything hashable.
         parameters: what to differentiate with respect to.
 
     Raises:
-        TypeError: ids that are not integers.
+        TypeError: ids that cannot be hashed.
         ValueError: reduced losses, ids that do not fit, fewer than two environments.
     """
     g = environment_gradients(losses, group(losses, environments, least=2), parameters, create_graph=True)

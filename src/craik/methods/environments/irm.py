@@ -30,11 +30,11 @@ def irm_penalty(
     Args:
         outputs: f(x), the network's outputs before the loss (logits), with their graph.
         targets: what ``loss`` compares them with.
-        environments: B integers, the environment of each example.
+        environments: B ids, the environment of each example: integers, texts or anything hashable.
         loss: from outputs and targets to (B,) unreduced losses.
 
     Raises:
-        TypeError: ids that are not integers.
+        TypeError: ids that cannot be hashed.
         ValueError: a loss that reduces, or ids that do not fit.
     """
     # One w for each example's environment: all E derivatives come from one backward pass.

@@ -58,12 +58,12 @@ def pcgrad_gradients(
 
     Args:
         losses: (B,) unreduced, with their graph, which is kept.
-        environments: B integers, the environment of each example.
+        environments: B ids, the environment of each example: integers, texts or anything hashable.
         parameters: what to differentiate with respect to.
         generator: of the orders, on the CPU.
 
     Raises:
-        TypeError: ids that are not integers, no generator.
+        TypeError: ids that cannot be hashed, no generator.
         ValueError: reduced losses, ids that do not fit, a generator of another device.
     """
     flat = pcgrad(environment_gradients(losses, group(losses, environments), parameters, create_graph=False), generator)

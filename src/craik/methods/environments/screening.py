@@ -63,7 +63,7 @@ def screen(
         level: of Cochran's Q, shared out over outputs and inputs.
 
     Raises:
-        TypeError: tables that are no tensors, a level that is no number, ids that are not integers.
+        TypeError: tables that are no tensors, a level that is no number, ids that cannot be hashed.
         ValueError: tables that are empty, of other axes or of different lengths, numbers that are not finite, a level outside
             [0, 1].
     """

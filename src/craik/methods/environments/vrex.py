@@ -16,10 +16,10 @@ def vrex_penalty(losses: Float[Tensor, "..."], environments: EnvironmentIds) -> 
 
     Args:
         losses: (B,) unreduced, with their graph.
-        environments: B integers, the environment of each example.
+        environments: B ids, the environment of each example: integers, texts or anything hashable.
 
     Raises:
-        TypeError: ids that are not integers.
+        TypeError: ids that cannot be hashed.
         ValueError: reduced losses, ids that do not fit, fewer than two environments.
     """
     return group(losses, environments, least=2).means(losses).var(correction=0)
