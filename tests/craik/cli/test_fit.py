@@ -237,6 +237,17 @@ def test_distill_from_a_table(craik):
         (("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "lab_*"), "none for 'lab_"),
         (("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "il*"), "can neither be dropped nor be privileged"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--what"), "--help lists them"),
+        (
+            (*ASKED, "--privileged", "x1*"),
+            "--privileged is for craik fit distill, but found it with craik fit agreement; --drop these columns, or ask",
+        ),
+        ((*ASKED, "--ahead", "0"), "--ahead is for craik fit skips, but found it with craik fit agreement; leave it out"),
+        (
+            ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", "--test-environment", "ward 1"),
+            "--test-environment is for craik fit agreement, but found it with craik fit distill; leave the rows of this site out",
+        ),
+        (("fit", "skips", "wards.csv", "--drop", "name"), "--drop is for craik fit agreement and distill, but found it with"),
+        (("fit", "skips", "wards.csv", "--anonymous"), "--anonymous is for craik fit agreement and distill, but found it with"),
         (("predict", "here"), "a model and a table"),
         (("predict", "nowhere", "wards.csv"), "nowhere is no folder; craik fit keeps one in runs/fit-FILE/model"),
         (("predict", ".", "wards.csv"), "with the card.json that craik fit wrote, but . holds no card.json; craik fit keeps"),

@@ -25,6 +25,21 @@ KINDS = ("agreement", "distill", "skips")
 EXAMPLE = "craik fit agreement data.csv --target y --environment site"
 """A command that is whole."""
 
+OF_TABLES = ("target", "task", "environment", "drop", "labelled", "anonymous")
+OF = {
+    "agreement": (*OF_TABLES, "test_environment"),
+    "distill": (*OF_TABLES, "privileged", "in_time"),
+    "skips": ("trajectory", "time", "ahead"),
+}
+"""By what is asked: the options that it reads, beside those of all. Any other would be accepted and do nothing."""
+
+INSTEAD = {
+    ("agreement", "privileged"): "--drop these columns, or ask craik fit distill",
+    ("distill", "test_environment"): "leave the rows of this site out of the file",
+    ("skips", "drop"): "leave these columns out of the file",
+}
+"""Ways out where leaving an option out would train on what it was to keep away."""
+
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
@@ -33,9 +48,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="agreement|distill|skips", nargs="?", help=kinds)
     files = "a .csv, .tsv, .parquet or .npz table; skips: also .npy, or a folder with a file for each trajectory"
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=files)
-    parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    parser.add_argument("--target", metavar="COLUMN", help="agreement, distill: the column to predict")
     parser.add_argument(
-        "--task", choices=("classification", "regression"), help="what the target is; from its values if not said"
+        "--task", choices=("classification", "regression"), help="what this target is; from its values if not said"
     )
     places = "agreement: the column that says where a row comes from; distill: whose a row is, as folds keep these together"
     parser.add_argument("--environment", metavar="COLUMN", help=places)
@@ -53,13 +68,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ahead", metavar="N", type=whole_number, help="skips: frames ahead to predict; at most 32 if not said"
     )
-    parser.add_argument("--drop", metavar="PATTERN", action="append", default=[], help="columns to leave out, such as names")
-    parser.add_argument("--labelled", action="store_true", help="leave out rows whose target is missing")
+    parser.add_argument(
+        "--drop", metavar="PATTERN", action="append", default=[], help="agreement, distill: columns to leave out, such as names"
+    )
+    parser.add_argument("--labelled", action="store_true", help="agreement, distill: leave out rows whose target is missing")
     parser.add_argument(
         "--budget", metavar="MINUTES", type=float, default=3.0, help="of computing, for all candidates together; default 3"
     )
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of everything random; default 0")
-    parser.add_argument("--anonymous", action="store_true", help="call sites 'site 1', 'site 2', ... in all that is written")
+    masked = "agreement, distill: call sites 'site 1', 'site 2', ... in all that is written"
+    parser.add_argument("--anonymous", action="store_true", help=masked)
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder for report, model and parts; default {OUT}/fit-FILE")
 
 
@@ -95,6 +113,7 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"craik fit asks about agreement, distill or skips, but found {found}; {way_out}")
     if options.file is None:
         raise UsageError(f"craik fit needs a table, but found no file; {EXAMPLE}")
+    _check_kind(options)
     needed = {"agreement": ("target", "environment"), "distill": ("target", "privileged"), "skips": ()}[options.kind]
     for name in needed:
         if not getattr(options, name):
@@ -105,6 +124,18 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--in-time needs a --privileged for each step in time, but found fewer than two; --help tells more")
     if not (options.budget > 0 and math.isfinite(options.budget)):
         raise UsageError(f"--budget must be above 0 minutes and finite, but found {options.budget:g}; the default is 3")
+
+
+def _check_kind(options: argparse.Namespace) -> None:
+    """Refuse options of another kind than the one asked about."""
+    for name in dict.fromkeys(name for names in OF.values() for name in names):
+        value = getattr(options, name)
+        if name in OF[options.kind] or value is None or value is False or value == []:
+            continue
+        kinds = " and ".join(kind for kind in KINDS if name in OF[kind])
+        way_out = INSTEAD.get((options.kind, name), "leave it out")
+        flag = f"--{name.replace('_', '-')}"
+        raise UsageError(f"{flag} is for craik fit {kinds}, but found it with craik fit {options.kind}; {way_out}")
 
 
 def _needed() -> None:
