@@ -53,7 +53,7 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     table = prepare(seen, target[kept], sites[kept], question.task)
     if question.anonymous:
         masked = tuple(f"site {e + 1}" for e in range(len(table.sites)))
-        table = replace(table, sites=masked, notes=tuple(note for note in table.notes if not note.startswith("Site ")))
+        table = replace(table, sites=masked, notes=tuple(note for note in table.notes if note not in table.naming))
     training = question.training or TRAINING
     asked = {**CANDIDATES, **BESIDE}
     found = compare_table(table, asked, training, question.seed, question.progress, question.budget, parts=question.parts)

@@ -1,5 +1,6 @@
 """From columns, a target and sites to a table that can be asked."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ class Table:
         sites: E labels.
         judged: (E,) False where a site cannot be held out: too few rows, or one class.
         notes: sentences on what was done to the table.
+        naming: those of the notes that name a site.
     """
 
     x: Numbers
@@ -39,6 +41,7 @@ class Table:
     sites: tuple[str, ...]
     judged: NDArray[np.bool_]
     notes: tuple[str, ...]
+    naming: tuple[str, ...] = ()
 
     @property
     def task(self) -> Task:
@@ -62,7 +65,13 @@ class Table:
         return Sites(single[0], single[1], self.sizes, single[2], self.task)
 
 
-def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # noqa: ANN401, N803  # anything that is a table
+def prepare(
+    X: Any,  # noqa: ANN401, N803  # anything that is a table
+    y: Any,  # noqa: ANN401
+    groups: Any,  # noqa: ANN401
+    task: Task | None = None,
+    compared: bool = True,
+) -> Table:
     """Return a table that can be asked.
 
     Args:
@@ -70,6 +79,7 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
         y: the target, one for each row.
         groups: the site of each row; a missing one belongs to a site of its own, "(missing)".
         task: "classification" or "regression"; from the target if None.
+        compared: whether sites are held out; if not, none is pooled, refused or said anything of.
 
     Raises:
         TypeError, ValueError: what cannot be asked; the sentence says what, and what to do.
@@ -79,9 +89,9 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
     target, labels = one_dimensional("y", y, rows), one_dimensional("groups", groups, rows)
     check_target(target, task=task)
     codes, classes = target_codes(target, task)
-    names, small = pooled(site_names(labels))
+    names, small = pooled(site_names(labels)) if compared else (site_names(labels), [])
     sites, site = np.unique(names, return_inverse=True)
-    if len(sites) < 2:
+    if compared and len(sites) < 2:
         raise ValueError(
             f"Sites are compared, so there should be at least two of {LEAST} rows. Found {len(np.unique(labels.astype(str)))} "
             "in all. Name the column that says where a row comes from; with one source, any pooled model will do."
@@ -89,20 +99,31 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
     encoding = encoding_of(columns)
     order = np.argsort(site, kind="stable")
     x, codes, site = encoding.encoded(columns)[order], codes[order], site[order].astype(np.int64)
-    judged = np.array([_can_be_judged(name, codes[site == e], classes) for e, name in enumerate(sites)])
-    if not judged.any():
+    known = tuple(sites.tolist())
+    judged, naming = _judged(known, site, codes, classes) if compared else (np.ones(len(known), dtype=bool), [])
+    notes = [*rare_classes(codes, classes), *no_inputs(columns, target)]
+    notes += [*notes_on(columns, encoding, labels, x), *repeated(x, codes), *small, *naming]
+    return Table(x, encoding.names, codes, classes, site, known, judged, tuple(notes), tuple(naming))
+
+
+def _judged(
+    names: Sequence[str], site: NDArray[np.int64], codes: Numbers, classes: tuple[Any, ...] | None
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return (E,) which sites can be held out, and a sentence for each other one that is large enough."""
+    large = np.array([name != SMALL for name in names])
+    if classes is None:
+        return large, []
+    counts = np.array([codes[site == e].sum(0) for e in range(len(names))])
+    several = large & ((counts > 0).sum(1) > 1)
+    if not several.any():
         raise ValueError(
             "Some site should hold more than one class. Found one class in every site: site and target say the same."
         )
-    notes = [*rare_classes(codes, classes), *no_inputs(columns, target)]
-    notes += [*notes_on(columns, encoding, labels, x), *repeated(x, codes), *small]
-    notes += [
-        f"Site {name} holds one class: trained on, not judged."
-        for name, able in zip(sites, judged, strict=True)
-        if not able and name != SMALL
-    ]
-    return Table(x, encoding.names, codes, classes, site, tuple(sites.tolist()), judged, tuple(notes))
-
-
-def _can_be_judged(name: str, codes: Numbers, classes: tuple[Any, ...] | None) -> bool:
-    return name != SMALL and (classes is None or int((codes.sum(0) > 0).sum()) > 1)
+    left = (counts.sum(0) - counts > 0).sum(1) > 1  # classes without the site; one only where it is the single one of several
+    if not (several & left).any():
+        raise ValueError(
+            "Without a site the others should hold more than one class, as they are trained on then. Found more than one at a "
+            "single site only. Add rows of other classes from other sites, or name another column that says where a row comes "
+            "from."
+        )
+    return several, [f"Site {name} holds one class: trained on, not judged." for name in np.array(names)[large & ~several]]

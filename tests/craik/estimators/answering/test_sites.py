@@ -46,6 +46,14 @@ def test_a_site_apart_has_no_part_and_names_can_be_hidden():
         agreement_answer(COLUMNS, WARDS, Question("ill", anonymous=True), apart="X")
 
 
+def test_hiding_names_hides_no_leak():
+    target = np.where(WARDS == "ward 1", "no", COLUMNS["ill"])
+    columns = {**COLUMNS, "ill": target, "Site code": np.where(target == "yes", 7.0, 3.0)}
+    answer = agreement_answer(columns, WARDS, Question("ill", training=QUICK, anonymous=True, budget=1e-9))
+    assert any(note.startswith("Site code says what the target is") for note in answer.facts["notes"])
+    assert "ward" not in str(answer.facts)
+
+
 def test_a_last_look_reads_classes_as_the_model_does():
     said = []
     for target in (TABLE.y, TABLE.y.astype(float), TABLE.y.astype(object), np.where(TABLE.y, "sick, and at home", "no")):

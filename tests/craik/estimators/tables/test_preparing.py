@@ -39,6 +39,19 @@ def test_a_site_of_one_class_is_trained_on_and_not_judged():
     table = prepare(TABLE.x, y, TABLE.site)
     assert table.judged.tolist() == [True, True, False, True]
     assert any("Site 2 holds one class" in note for note in table.notes)
+    assert table.naming == ("Site 2 holds one class: trained on, not judged.",)
+
+
+def test_where_sites_are_not_compared_none_is_pooled_or_noted_on():
+    y = TABLE.y.copy()
+    y[TABLE.site != 2] = 1
+    y[TABLE.site == 2] = np.arange(30) % 2
+    site = np.where(TABLE.site == 1, TABLE.site + np.arange(N) % 2, TABLE.site * 10)
+    table = prepare(TABLE.x, y, site, compared=False)
+    assert table.sites == ("0", "1", "2", "20", "30")
+    assert table.judged.all()
+    assert table.naming == ()
+    assert not any("site" in note.lower() for note in table.notes)
 
 
 REFUSED = {
@@ -59,6 +72,10 @@ REFUSED = {
     "sites of another length": (lambda: prepare(TABLE.x, TABLE.y, [1, 2]), "one value for each of the 120 rows"),
     "one class": (lambda: prepare(TABLE.x, [1] * N, TABLE.site), "There is nothing to predict"),
     "site is class": (lambda: prepare(TABLE.x, TABLE.site, TABLE.site), "site and target say the same"),
+    "one site of two classes": (
+        lambda: prepare(TABLE.x, np.where(TABLE.site == 2, np.arange(N) % 2, 1), TABLE.site),
+        "Without a site the others should hold more than one class",
+    ),
     "missing target": (
         lambda: prepare(TABLE.x, np.where(TABLE.y, np.nan, 1.0), TABLE.site),
         "missing of 'y', first in",
