@@ -244,7 +244,7 @@ def test_distill_from_a_table(craik):
         ((*ASKED, "--ahead", "0"), "--ahead is for craik fit skips, but found it with craik fit agreement; leave it out"),
         (
             ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", "--test-environment", "ward 1"),
-            "--test-environment is for craik fit agreement, but found it with craik fit distill; leave the rows of this site out",
+            "--test-environment is for craik fit agreement, but found it with craik fit distill; leave the rows of this",
         ),
         (("fit", "skips", "wards.csv", "--drop", "name"), "--drop is for craik fit agreement and distill, but found it with"),
         (("fit", "skips", "wards.csv", "--anonymous"), "--anonymous is for craik fit agreement and distill, but found it with"),

@@ -131,7 +131,7 @@ def _what_a_fold_is(asked: Asked, folds: int) -> str:
 
 
 def _notes(found: Found, table: Table) -> list[str]:
-    return [*found.notes, *(note for note in table.notes if "site" not in note)]
+    return [*found.notes, *table.notes]
 
 
 def _candidates(found: Found, verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
@@ -147,7 +147,7 @@ def _largest_first(votes: Mapping[str, float]) -> dict[str, float]:
 
 
 def _rows(inputs: Columns, target: Any, question: Question) -> Table:  # noqa: ANN401  # an array
-    return prepare(inputs, target, _halves(len(target)), question.task)
+    return prepare(inputs, target, _halves(len(target)), question.task, compared=False)
 
 
 def _halves(rows: int) -> NDArray[np.int64]:

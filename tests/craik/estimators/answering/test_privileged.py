@@ -107,6 +107,14 @@ def test_one_environment_cannot_be_kept_apart():
         distill_answer(columns, [["lab"]], QUICKEST, sites=np.full(96, "here"))
 
 
+def test_a_leak_is_said_whatever_its_column_is_called():
+    columns = mediated()
+    y = (columns["y"] > 0).astype(int)
+    answer = distill_answer({**columns, "y": y, "composite_score": 3 - y}, [["lab_0"]], QUICKEST, folds=2)
+    assert any(note.startswith("composite_score says what the target is") for note in answer.facts["notes"])
+    assert not any("Site 0" in note for note in answer.facts["notes"])
+
+
 def test_few_rows_are_refused():
     with pytest.raises(ValueError, match="40 rows"):
         distill_answer(mediated(30), [["lab_0"]], Question("y"))
