@@ -3,8 +3,9 @@
 A method is compared with the same model trained on the pool, its reference. It *helps* where the lower end of the interval over
 sites is above 0 and its mean is at least a point above the best simple candidate's. It is *as good* where the interval lies
 within two points, and *harms* where the upper end is below 0; else one *cannot tell*. Below six sites there is no interval, and
-one cannot tell unless all sites agree by more than two points. A point is a hundredth: of balanced accuracy, or of the pooled
-linear model's root mean squared error. What gains on that, but on no simple candidate, is held against the best of these.
+one cannot tell unless there are three at least and all agree by more than two points: two agree by chance half of the time. A
+point is a hundredth: of balanced accuracy, or of the pooled linear model's root mean squared error. What gains on that, but on
+no simple candidate, is held against the best of these.
 """
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
@@ -19,6 +20,9 @@ from scipy import stats
 
 FEWEST, MARGIN, MORE = 6, 2.0, 1.0
 """Sites for an interval; points within which two are as good; points above the best simple candidate."""
+
+AGREEING = 3
+"""Sites below which nothing is told."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,8 @@ class Verdict:
         return f" It was worse at {len(lost)} of {self.sites} sites, by {-float(np.mean(lost)):.1f} points{mean}."
 
     def _more(self) -> str:
-        if self.sites < 2:
-            return "One site cannot be compared."
+        if self.sites < AGREEING:
+            return f"Fewer than {AGREEING} sites settle nothing, as two agree by chance half of the time."
         needed = sites_needed(float(np.std(self.differences, ddof=1)))
         missing = max(needed, FEWEST) - self.sites
         if missing <= 0:
@@ -116,18 +120,27 @@ def _against(scores: Mapping[str, Sequence[float]], method: str, reference: str)
 
 
 def _word(differences: NDArray[np.float64], interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return _word_of_few(differences)
     if not differences.any():  # such as screening that leaves nothing out
         return "as good"
-    if interval is None:
-        if (differences > MARGIN).all():
-            return "helps"
-        return "harms" if (differences < -MARGIN).all() else "cannot tell"
     low, high = interval
-    if low >= -MARGIN and high <= MARGIN:
-        return "helps" if low > 0 else "as good"
     if low > 0:
         return "helps"
+    if low >= -MARGIN and high <= MARGIN:
+        return "as good"
     return "harms" if high < 0 else "cannot tell"
+
+
+def _word_of_few(differences: NDArray[np.float64]) -> str:
+    """Below six sites: where three or more agree."""
+    if len(differences) < AGREEING:
+        return "cannot tell"
+    if not differences.any():
+        return "as good"
+    if (differences > MARGIN).all():
+        return "helps"
+    return "harms" if (differences < -MARGIN).all() else "cannot tell"
 
 
 def t_interval(differences: Sequence[float] | NDArray[np.float64]) -> tuple[float, float] | None:

@@ -47,6 +47,15 @@ def test_below_six_sites_all_must_agree_by_two_points():
     assert word(2.1, 0.1, sites=5).low is None
 
 
+@pytest.mark.parametrize("sites", [1, 2])
+@pytest.mark.parametrize("gain", [9, -9, 0])
+def test_below_three_sites_one_cannot_tell(sites, gain):
+    found = word(gain, 0, sites=sites)
+    assert found.word == "cannot tell"
+    assert found.sentence.endswith(". Fewer than 3 sites settle nothing, as two agree by chance half of the time.")
+    assert word(gain, 0, sites=3).word != "cannot tell"
+
+
 def test_the_interval_is_students():
     values = np.random.default_rng(0).normal(size=9)
     wanted = stats.ttest_1samp(values, 0).confidence_interval()

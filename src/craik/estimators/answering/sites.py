@@ -18,7 +18,7 @@ from craik.estimators.disagreement import Disagreement
 from craik.estimators.saving.cards import can_keep
 from craik.estimators.saving.models import Model, model_of, weighed_by
 from craik.estimators.tables import LEAST, Encoding, Table, check_cells, check_target, encoding_of, nearest, prepare, site_names
-from craik.estimators.verdict import FEWEST, MARGIN, MORE, t_interval
+from craik.estimators.verdict import AGREEING, FEWEST, MARGIN, MORE, t_interval
 from craik.estimators.ways.penalties import fishr, penalised
 
 BESIDE: dict[str, Candidate] = {
@@ -88,7 +88,10 @@ def _profile(table: Table, encoding: Encoding) -> list[str]:
         f"{len(sizes)} sites of {min(sizes)} to {max(sizes)} rows; {len(encoding.columns) - texts} columns of numbers, "
         f"{texts} of texts."
     ]
-    if judged < FEWEST:
+    if judged < AGREEING:
+        number = f"{judged} {'site' if judged == 1 else 'sites'}"
+        said.append(f"With {number} to judge one cannot tell, whatever is true: that takes {AGREEING} at least.")
+    elif judged < FEWEST:
         said.append(
             f"With {judged} sites to judge there is no interval: one can tell only where all of them agree by more than "
             f"{MARGIN:g} points."
