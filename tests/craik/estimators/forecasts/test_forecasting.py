@@ -3,6 +3,7 @@ import pytest
 
 from craik.estimators.forecasts import forecasting
 from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
+from craik.estimators.verdict import Verdict
 
 QUICK = Budget(steps=3, evaluations=16, hidden=4)
 
@@ -57,6 +58,37 @@ def test_words(ours, theirs, word):
     assert verdict.word == word
     assert verdict.against == "fixed steps (k)"
     assert verdict.method in forecasting.sentence(verdict, 8, 20)
+
+
+def named(word):
+    return Verdict(word, "adaptive skips (H = 2)", "fixed steps (k = 1)", 5.0, 2.0, 8.0, 0.01, (0.1,))
+
+
+@pytest.mark.parametrize("word", ["helps", "as good", "harms", "cannot tell"])
+def test_below_ten_judged_trajectories_nothing_is_told(word):
+    kept = {name: (0.5, {}) for name in forecasting.ADAPTIVE} | {forecasting.STILL: (1.0, None)}
+    verdict, untold = forecasting._told(named(word), kept, 9)
+    assert verdict.word == "cannot tell"
+    assert untold == "9 trajectories are too few to judge on: more would settle it, 32 in all at least."
+    assert forecasting._told(named(word), kept, 10) == (named(word), "")
+
+
+def test_skips_that_do_not_beat_standing_still_are_no_help():
+    kept = {name: (1.0, {}) for name in forecasting.ADAPTIVE} | {forecasting.STILL: (0.9, None)}
+    verdict, untold = forecasting._told(named("helps"), kept, 12)
+    assert verdict.word == "cannot tell"
+    assert "stands still did as well" in untold
+    assert forecasting._told(named("harms"), kept, 12)[0].word == "harms"
+
+
+def test_few_trajectories_are_said_to_be_few():
+    found = compare_forecasters(swinging(), budget=QUICK)
+    assert found.verdict.word == "cannot tell"
+    assert found.sentence.endswith("more would settle it, 32 in all at least.")
+    data = [np.zeros((1, 1))] * 200
+    for count in range(forecasting.FEWEST, 200):
+        judged = forecasting._split(data[:count], 0)[2]
+        assert (len(judged) >= forecasting.JUDGED) == (count >= forecasting.SETTLING)
 
 
 def test_steps_that_all_arrive():
