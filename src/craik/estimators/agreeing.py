@@ -115,6 +115,8 @@ class _Agreeing(BaseEstimator):
         self.verbose = verbose
 
     def _fit(self, x: Numbers, codes: Numbers, groups: Any, sample_weight: Any) -> None:  # noqa: ANN401
+        for name in ("coef_", "intercept_"):  # of an earlier fit, which perhaps was of a linear model
+            self.__dict__.pop(name, None)
         self._check_size(x)
         random = check_random_state(self.random_state)
         generator = torch.Generator().manual_seed(int(random.randint(2**31 - 1)))

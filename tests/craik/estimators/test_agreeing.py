@@ -165,6 +165,15 @@ def test_a_hidden_layer_batches_and_progress(capsys):
     )
 
 
+@pytest.mark.parametrize("kind", [AgreementClassifier, AgreementRegressor])
+def test_nothing_of_a_linear_model_is_left_by_another_fit(kind):
+    model = kind(hidden=0, steps=2, random_state=0, audit_features=False).fit(TABLE.x, TABLE.y, groups=TABLE.site)
+    assert model.coef_.shape[1] == TABLE.x.shape[1]
+    model.set_params(hidden=8).fit(TABLE.x, TABLE.y, groups=TABLE.site)
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "intercept_")
+
+
 def test_routing_takes_sites_through_pipelines_and_searches(routing):
     model = AgreementClassifier(steps=10, audit_features=False).set_fit_request(groups=True)
     line = make_pipeline(StandardScaler(), model)

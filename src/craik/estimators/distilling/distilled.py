@@ -56,6 +56,10 @@ NETWORKS: dict[str, Teach] = {
 """By name: how a network is taught."""
 
 
+SOMETIMES = ("coef_", "intercept_", "weights_", "history_", "chosen_", "_scaling", "_target")
+"""What only some teachers leave: a fit with another one begins without it."""
+
+
 class _Distilled(BaseEstimator):
     """What classifier and regressor share."""
 
@@ -82,6 +86,8 @@ class _Distilled(BaseEstimator):
 
     def _fit(self, x: Numbers, y: Numbers, privileged: Any, groups: Any) -> None:  # noqa: ANN401
         """Fit on classes as columns of 0 and 1, or numbers, (n, K)."""
+        for name in SOMETIMES:
+            self.__dict__.pop(name, None)
         check_one_of("teacher", self.teacher, (*VOTES, *NETWORKS))
         check_not_negative("handicap", self.handicap)
         check_whole("steps", self.steps, 1)

@@ -67,6 +67,15 @@ def test_networks_take_classes_and_steps_in_time(teacher, classes):
     assert "stopped its training" in model.sentence()
 
 
+def test_nothing_of_another_teacher_is_left_by_another_fit():
+    x, y, z = mediated(30)
+    model = DistilledRegressor(**QUICK).fit(x, y, privileged=z)
+    for teacher in ("auxiliary", "kernel-vote", "vote"):
+        again = model.set_params(teacher=teacher).fit(x, y, privileged=z)
+        first = DistilledRegressor(teacher=teacher, **QUICK).fit(x, y, privileged=z)
+        assert set(vars(again)) == set(vars(first))
+
+
 def test_votes_have_scores_and_no_probabilities():
     model = DistilledClassifier()
     assert not hasattr(model, "predict_proba")
