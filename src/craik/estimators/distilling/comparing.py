@@ -217,7 +217,7 @@ def compare_taught(
 
     Args:
         asked: the table.
-        folds: of rows; as many as there are values of `whose`, if these are fewer.
+        folds: of rows; as many as there are values of `whose`, or as the largest class has rows, if these are fewer.
         budget: seconds of computing, split evenly over the networks (closed forms take milliseconds); one that would need
             more is left out, and the notes say so.
         progress: told how many of how many fits are done.
@@ -258,12 +258,24 @@ def fitted(asked: Asked, name: str) -> Fitted:
 def splits_of(asked: Asked, folds: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the rows to train on and those held out, fold by fold; rows of one of `asked.whose` are never on both sides."""
     numbers = asked.table.classes is None
+    folds = folds if numbers else _for_classes(asked.table, folds)
     if asked.whose is None:
         kind: Any = KFold if numbers else StratifiedKFold
     else:
         kind, folds = GroupKFold if numbers else StratifiedGroupKFold, min(folds, len(np.unique(asked.whose)))
     cut = kind(folds, shuffle=True, random_state=asked.seed)
     return list(cut.split(asked.table.x, asked.table.labels, asked.whose))
+
+
+def _for_classes(table: Table, folds: int) -> int:
+    """As many folds as the largest class has rows, if these are fewer: more cannot be stratified."""
+    most = int(table.y.sum(0).max())
+    if most < 2:
+        raise ValueError(
+            "Folds hold out rows of a class and train on others of it, so some class should have two rows or more. Found one "
+            f"row of each of {table.y.shape[1]} classes. Ask for regression, or make larger classes of them."
+        )
+    return min(folds, most)
 
 
 def _timed(asked: Asked, name: str, train: NDArray[np.int64], test: NDArray[np.int64]) -> dict[str, Any]:

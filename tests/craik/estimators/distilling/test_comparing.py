@@ -102,3 +102,21 @@ def test_a_budget_leaves_out_what_is_slow_and_results_are_kept(tmp_path):
         name: both.tolist() for name, both in found.predictions.items()
     }
     assert again.found == len(list(tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_small_classes_have_fewer_folds(grouped):
+    whose = np.arange(54) // 2 if grouped else None
+    rows = np.random.default_rng(0).normal(size=(54, 3))
+    small = Asked(prepare(rows, np.arange(54) % 6, np.arange(54) % 2), [rows], training=QUICK, whose=whose)
+    assert len(splits_of(small, 10)) == 9
+    assert len(splits_of(small, 8)) == 8
+    large = Asked(prepare(rows, np.arange(54) % 5, np.arange(54) % 2), [rows], training=QUICK, whose=whose)
+    assert len(splits_of(large, 10)) == 10
+
+
+def test_classes_of_one_row_each_are_refused():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    table = prepare(rows, np.arange(50), np.arange(50) % 2, "classification")
+    with pytest.raises(ValueError, match="Found one row of each of 50 classes"):
+        splits_of(Asked(table, [rows]), 10)
