@@ -146,11 +146,11 @@ def group(losses: Float[Tensor, "..."], environments: EnvironmentIds, least: int
 
     Args:
         losses: (B,) one loss for each example.
-        environments: B integers.
+        environments: B ids: integers, texts or anything hashable.
         least: how many environments are needed.
 
     Raises:
-        TypeError: ids that are not integers.
+        TypeError: ids that cannot be hashed.
         ValueError: reduced losses, ids that do not fit, too few environments.
     """
     check_unreduced(losses)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from craik.estimators.answering.calibration import by_site, pairs_of
 from craik.estimators.answering.questions import Answer, Columns, Question
+from craik.estimators.answering.steps import encoded_steps
 from craik.estimators.comparing import UNIT
 from craik.estimators.distilling.comparing import REFERENCES, Asked, Found, compare_taught, fitted, splits_of
 from craik.estimators.distilling.students import TRAINING
@@ -58,8 +59,7 @@ def distill_answer(
     target = columns[question.target]
     _check_asked(inputs, len(target), folds)
     table = _rows(inputs, target, question)
-    known = [_rows({name: columns[name] for name in step}, target, question).x for step in privileged]
-    _check_steps(known)
+    known = [step[_order(len(target))] for step in encoded_steps(columns, privileged)]
     whose = None if sites is None else site_names(np.asarray(sites))[_order(len(target))]
     asked = Asked(table, known, question.seed, question.training or TRAINING, _apart(whose) if together else None)
     found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
@@ -117,9 +117,10 @@ def _mixed(asked: Asked, whose: NDArray[Any] | None, folds: int) -> list[str]:
 
 
 def _what_a_fold_is(asked: Asked, folds: int) -> str:
-    if asked.whose is None:
-        return INDEPENDENT
     tests = [test for _, test in splits_of(asked, folds)]
+    if asked.whose is None:
+        fewer = f" There are {len(tests)} folds, as no class has more rows." if len(tests) < folds else ""
+        return f"{INDEPENDENT}{fewer}"
     held, every = [len(np.unique(asked.whose[test])) for test in tests], len(np.unique(asked.whose))
     each = f"{min(held)}" if min(held) == max(held) else f"{min(held)} to {max(held)}"
     one_class = sum(len(np.unique(asked.table.labels[test])) < 2 for test in tests) if asked.table.classes is not None else 0
@@ -168,14 +169,6 @@ def calibration_of(table: Table, prediction: Numbers, sites: NDArray[Any] | None
     shown = tuple(f"site {e + 1}" for e in range(len(found))) if anonymous and sites is not None else tuple(found.tolist())
     by = replace(table, site=site[_order(rows)], sites=shown)
     return by_site(by, pairs_of(by, prediction, balanced=False))
-
-
-def _check_steps(known: Sequence[Numbers]) -> None:
-    widths = [step.shape[1] for step in known]
-    if len(set(widths)) > 1:
-        raise ValueError(
-            f"Steps in time should have as many columns. Found {', '.join(map(str, widths))}. Name the same columns of each."
-        )
 
 
 def _judged(scores: Mapping[str, Sequence[float]], name: str) -> Verdict:

@@ -8,6 +8,7 @@ from craik.estimators.fitting import Training
 from craik.estimators.tables import prepare
 
 TAUGHT = Training(hidden=4, steps=8)
+QUICKEST = Question("y", training=TAUGHT, budget=1e-9)
 
 
 def mediated(rows=120):
@@ -63,6 +64,20 @@ def test_steps_in_time_are_a_chain():
         distill_answer({name: columns[name] for name in ("lab_0", "y")}, [["lab_0"]], Question("y"))
 
 
+def test_a_gap_in_one_step_leaves_the_steps_as_wide():
+    columns = mediated()
+    columns["lab_1"] = np.where(np.arange(120) == 7, np.nan, columns["lab_1"])
+    answer = distill_answer(columns, [["lab_0"], ["lab_1"]], QUICKEST, folds=2)
+    assert IN_TIME in [one["name"] for one in answer.facts["candidates"]]
+
+
+def test_small_classes_are_asked_with_fewer_folds():
+    columns = {**mediated(54), "y": np.arange(54) % 6}
+    answer = distill_answer(columns, [["lab_0"]], QUICKEST)
+    assert answer.verdict.sites == 9
+    assert answer.facts["notes"][0].endswith("There are 9 folds, as no class has more rows.")
+
+
 def of_patients(patients=8, rows=12, numbers=False):
     """Inputs tell patients apart, and nothing else; the outcome is each patient's own."""
     rng = np.random.default_rng(0)
@@ -76,9 +91,6 @@ def of_patients(patients=8, rows=12, numbers=False):
 
 def ridge_of(answer):
     return next(one["mean"] for one in answer.facts["candidates"] if one["name"] == "ridge")
-
-
-QUICKEST = Question("y", training=TAUGHT, budget=1e-9)
 
 
 def test_rows_of_one_patient_are_not_on_both_sides_of_a_fold():
