@@ -174,9 +174,7 @@ def load_module(module: str) -> Experiment[Any]:
     try:
         found = getattr(importlib.import_module(module), "EXPERIMENT", None)
     except ImportError as error:
-        raise LabError(
-            f"{module} must be importable, but found {error}; mend it or pip install -e '.[experiments]'"
-        ) from error
+        raise LabError(f"{module} must be importable, but found {error}; mend it or pip install -e '.[experiments]'") from error
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"
         raise LabError(f"{module} must not raise when imported, but found {raised}; --traceback shows where") from error

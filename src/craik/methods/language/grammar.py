@@ -201,9 +201,7 @@ def word_vectors(
         from scipy.sparse import coo_matrix, diags  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # an extra's
         from scipy.sparse.linalg import svds  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError(
-            "Word vectors need scipy's sparse SVD. It was not found: pip install -e '.[experiments]'."
-        ) from error
+        raise ImportError("Word vectors need scipy's sparse SVD. It was not found: pip install -e '.[experiments]'.") from error
     counted = Counter(word for stream in streams for word in stream)
     words = sorted((word for word, count in counted.items() if count >= minimum), key=lambda word: (-counted[word], word))
     if len(words) <= size:
