@@ -289,8 +289,10 @@ CLAIMS = (
         source=_FIGURE,
         measure=Unlearnt("untrained"),
         condition=_fails("Walker2d", *_WITH_FIGURE),
-        tried="The quick preset only: Walker2d, a smaller teacher, 16 inner steps, 160 rounds. An untrained teacher does harm "
-        "on every seed, by 1.2 to 1.5 times, and the student still learns. The paper's size was not run.",
+        tried="In quick, with a smaller teacher, 16 inner steps and 160 rounds, an untrained teacher does harm on every seed, "
+        "by 1.2 to 1.5 times, and the student still learns. At the printed size of teacher and unroll, in 400 rounds, its "
+        "error is 1.01 to 1.13 times no teacher's at the selected time, on six seeds. The printed 1000 rounds were not run; "
+        "its error is level from half of the 400 on.",
     ),
     Claim(
         id="distill-ablations.permuted",
@@ -306,7 +308,7 @@ CLAIMS = (
         measure=Ratio("noise-16", "no-teacher"),
         condition=between(0.95, 1.25, of="error as a multiple of no teacher's, median over seeds,").at(*_WITH_FIGURE),
         tried="The quick preset only. A teacher that reads noise does harm here, most on the seed where LDT does worst: "
-        "in 160 rounds it does not learn to be silent. The paper's size was not run.",
+        "in 160 rounds it does not learn to be silent. At the paper's size it was not run.",
     ),
     *(
         Claim(
@@ -332,8 +334,10 @@ CLAIMS = (
         source=_FIGURE,
         measure=Ratio("redrawn", "no-teacher"),
         condition=at_least(1, of="error as a multiple of no teacher's, median over seeds,").at(*_WITH_FIGURE),
-        tried="The quick preset alone. As on task A, and as in the released code, redrawing helps: every example then teaches "
-        "the student. The paper's size was not run.",
+        tried="As on task A, and as in the released code, redrawing helps: every example then teaches the student. So it does "
+        "in quick, and at the printed size of teacher and unroll, in 400 rounds: on four seeds of six the error is 0.66 to "
+        "0.85 of no teacher's; on two an unroll diverges before the fortieth round, and the student counts as far as it came "
+        "(1.6 and 2.1 times).",
     ),
     *(
         Claim(
