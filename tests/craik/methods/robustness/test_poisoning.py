@@ -131,7 +131,7 @@ def signs():
 @pytest.mark.parametrize("make", [logistic, ridge, squared_hinge])
 def test_labels_of_a_short_type_are_labels(make):
     train, learner = samples()[0], make(4, 0.1)
-    params = {name: torch.ones_like(value) for name, value in learner.initial.items()}
+    params = {name: train.x.new_ones(value.shape, dtype=value.dtype) for name, value in learner.initial.items()}
     found, wanted = (learner.risk(params, Sample(train.x, y)) for y in (train.y.to(torch.uint8), train.y))
     assert found == wanted
 
