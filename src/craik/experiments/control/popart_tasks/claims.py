@@ -151,6 +151,8 @@ CLAIMS = (
             "averaging of gradients divided alike, mean over seeds,",
         ),
         kind="ours",
+        tried="One setting for all methods. The mask is ahead on five seeds of six, and on one stays at chance, where "
+        "averaging begins to learn. Of what both together gain over averaging as it is, 0.64, the division alone gains 0.40.",
     ),
     Claim(
         id="popart-tasks.preserved",
