@@ -93,7 +93,7 @@ class Fold:
         return self.y @ (counts.sum() / (len(counts) * np.maximum(counts, 1)))
 
     @cached_property
-    def weighed(self) -> Numbers:
+    def prior(self) -> Numbers:
         """(K,) what each class weighs where every site counts the same, as in training a network; 1 in all."""
         site, weights = self.table.site[self.trained_on], self.weights[self.trained_on]
         sums = [np.bincount(site, weights * one, len(self.table.sites)) for one in self.y[self.trained_on].T]

@@ -37,9 +37,9 @@ class Pairs(NamedTuple):
     event: str
 
 
-def calibrated(table: Table, prediction: Numbers, method: str, weighed: Sequence[float] | None = None) -> dict[str, Any]:
+def calibrated(table: Table, prediction: Numbers, method: str, prior: Sequence[float] | None = None) -> dict[str, Any]:
     """Return a table by site and a curve over all judged rows, as plain values; the last argument is `put_back`'s."""
-    said = by_site(table, pairs_of(table, prediction, weighed=weighed))
+    said = by_site(table, pairs_of(table, prediction, prior=prior))
     return {"calibration": {"method": method, "rows_only": False, "numbers": False, **said}}
 
 
@@ -54,20 +54,20 @@ def by_site(table: Table, pairs: Pairs) -> dict[str, Any]:
     return {"event": pairs.event, "sites": sites, "curve": curve(pairs)}
 
 
-def pairs_of(table: Table, prediction: Numbers, balanced: bool = True, weighed: Sequence[float] | None = None) -> Pairs:
+def pairs_of(table: Table, prediction: Numbers, balanced: bool = True, prior: Sequence[float] | None = None) -> Pairs:
     """Return what was said of each row and what happened: of two classes the second, of more the one chosen.
 
     Args:
         table: with the target.
         prediction: (n, K) probabilities, or numbers cut off at 0 and 1 in their place; NaN where a row was not judged.
         balanced: whether classes weighed otherwise in training than they are frequent, so that their shares are put back.
-        weighed: what they weighed; the same, if None.
+        prior: of the classes in training; the same for all, if None.
     """
     if table.classes is None:
         return Pairs(prediction[:, 0], table.y[:, 0], "the target")
     judged = np.isfinite(prediction[:, 0])
     shares = table.y[judged].mean(0) if balanced and judged.any() else np.ones(table.y.shape[1])
-    said = put_back(prediction, shares, weighed)
+    said = put_back(prediction, shares, prior)
     if len(table.classes) == 2:
         return Pairs(said[:, 1], table.y[:, 1], str(table.classes[1]))
     chosen = np.nan_to_num(said).argmax(1)

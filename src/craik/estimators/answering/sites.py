@@ -16,7 +16,7 @@ from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fo
 from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
 from craik.estimators.disagreement import Disagreement
 from craik.estimators.saving.cards import can_keep
-from craik.estimators.saving.models import Model, model_of, weighed_by
+from craik.estimators.saving.models import Model, model_of, prior_of
 from craik.estimators.tables import LEAST, Encoding, Table, check_cells, check_target, encoding_of, nearest, prepare, site_names
 from craik.estimators.verdict import AGREEING, FEWEST, MARGIN, MORE, t_interval
 from craik.estimators.ways.penalties import fishr, penalised
@@ -65,7 +65,7 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
     shown["sentence"] = " ".join([found.verdict.sentence, *beside_pooled(found)])
     shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
-    shown |= calibrated(table, found.predictions[method], method, weighed_by(method, whole))
+    shown |= calibrated(table, found.predictions[method], method, prior_of(method, whole))
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
     return Answer(shown, found.verdict, model)

@@ -147,7 +147,8 @@ def _folder(path: Path, time: str | None) -> Recorded:
                 f"All trajectories should have the same features. Found {', '.join(one.names[:8])} in {file.name} and "
                 f"{', '.join(found[0].names[:8])} in {files[0].name}. Make them alike, or move one elsewhere."
             )
-    return Recorded(found[0].names, [one.frames[0] for one in found], found[0].notes)
+    notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
+    return Recorded(found[0].names, [one.frames[0] for one in found], notes)
 
 
 def _array(file: Path) -> Recorded:
@@ -215,15 +216,14 @@ def _check_times(when: NDArray[Any], time: str, path: Path) -> None:
 
 def _apart(times: Sequence[NDArray[Any]], time: str, path: Path) -> tuple[str, ...]:
     """Refuse two frames of a trajectory at one time; a sentence where frames are unevenly apart."""
-    steps = [np.diff(one) for one in times]
-    for one, step in zip(times, steps, strict=True):
-        twice = np.flatnonzero(step == step[:0].sum())  # nothing, be it a number or a time
+    for one in times:
+        twice = np.flatnonzero(one[1:] == one[:-1])
         if len(twice):
             raise ValueError(
                 f"Frames of one trajectory should have times of their own. Found {one[twice[0]]} twice in column {time!r} of "
                 f"{path.name}. Leave one of them out, or leave --time out where rows are in order."
             )
-    every = np.concatenate(steps)
+    every = np.concatenate([np.diff(one) for one in times])
     if len(every) and every.max() > UNEVEN * np.median(every):
         return (f"Times between frames differ, by up to {every.max()}: each frame is taken as the one after the one before.",)
     return ()

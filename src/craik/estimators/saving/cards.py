@@ -82,7 +82,7 @@ def _described(model: Model | Stepping) -> dict[str, Any]:
         "shares": None if model.shares is None else list(model.shares),
         "columns": [asdict(column) for column in model.encoding.columns],
         "unused": list(model.unused),
-        "weighed": None if model.weighed is None else list(model.weighed),
+        "prior": None if model.prior is None else list(model.prior),
     }
 
 
@@ -101,7 +101,7 @@ def load(folder: Path) -> Model | Stepping:
     if sealed(card)["card"] != card.get("card"):
         raise ValueError(f"A card should be as it was written. Found {folder.name}'s changed. Fit again.")
     arrays = safetensors("numpy").load(_as_named(folder / "weights.safetensors", card["weights"]))
-    own = {"format", "classes", "scores", "shares", "columns", "unused", "weighed"}
+    own = {"format", "classes", "scores", "shares", "columns", "unused", "prior"}
     own |= {"weights", "versions", "states", "estimator", "card"}
     facts = {name: value for name, value in card.items() if name not in own}
     if "states" in card:
@@ -115,9 +115,9 @@ def load(folder: Path) -> Model | Stepping:
     if "estimator" in card:
         estimator = _estimator(_as_named(folder / "estimator.skops", card["estimator"]), len(arrays["mean"]), folder.name)
     # Not on older cards: these three.
-    shares, weighed = (None if card.get(name) is None else tuple(card[name]) for name in ("shares", "weighed"))
+    shares, prior = (None if card.get(name) is None else tuple(card[name]) for name in ("shares", "prior"))
     unused = tuple(card.get("unused", ()))
-    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator, shares, unused, weighed)
+    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator, shares, unused, prior)
 
 
 def _card(path: Path) -> Mapping[str, Any]:

@@ -37,7 +37,7 @@ class Model:
         shares: of the classes in training, where they weighed the same there; None where nothing is to be put back, or where a
             model was kept before shares were.
         unused: columns of the table that have no say; they are not of the encoding, and no table needs them.
-        weighed: what each class weighed in training, 1 in all; None where all weighed the same. They differ where every site
+        prior: of the classes in training, what each weighed there, 1 in all; None where all weighed the same. They differ where every site
             counts the same, and classes have other shares in small sites than in large ones.
     """
 
@@ -49,7 +49,7 @@ class Model:
     estimator: Any = None
     shares: tuple[float, ...] | None = None
     unused: tuple[str, ...] = ()
-    weighed: tuple[float, ...] | None = None
+    prior: tuple[float, ...] | None = None
 
     @property
     def word(self) -> str:
@@ -61,7 +61,7 @@ class Model:
 
     def said(self, outputs: Numbers) -> Numbers:
         """Return outputs as they are shown: probabilities with the classes' shares put back, where these are known."""
-        return outputs if self.shares is None else put_back(outputs, np.array(self.shares), self.weighed)
+        return outputs if self.shares is None else put_back(outputs, np.array(self.shares), self.prior)
 
     def outputs(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
         """Return (n, K) probabilities or scores of classes, as these weighed in training, or (n, 1) numbers.
@@ -88,7 +88,7 @@ class Model:
         return found[:, 0] if self.classes is None else np.array(self.classes)[found.argmax(1)]
 
 
-def put_back(prediction: Numbers, shares: Numbers, weighed: Sequence[float] | Numbers | None = None) -> Numbers:
+def put_back(prediction: Numbers, shares: Numbers, prior: Sequence[float] | Numbers | None = None) -> Numbers:
     """Return (n, K) probabilities of what learnt from classes of other weights, as they are where classes have these shares.
 
     Saerens et al. 2002, equation 4, with known shares; numbers are cut off at 0 and 1.
@@ -96,9 +96,9 @@ def put_back(prediction: Numbers, shares: Numbers, weighed: Sequence[float] | Nu
     Args:
         prediction: (n, K) probabilities, or numbers in their place.
         shares: (K,) of the classes.
-        weighed: (K,) what they weighed in training; the same, if None.
+        prior: (K,) of the classes in training; the same for all, if None.
     """
-    found = np.clip(prediction, 0, 1) * (shares if weighed is None else shares / np.maximum(weighed, 1e-300))
+    found = np.clip(prediction, 0, 1) * (shares if prior is None else shares / np.maximum(prior, 1e-300))
     return found / np.maximum(found.sum(1, keepdims=True), 1e-300)
 
 
@@ -160,14 +160,14 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
             arrays["0.weight"] = np.where(dropped, 0.0, arrays["0.weight"])
     scores, shares = ("numbers", None) if fold.table.classes is None else ("probabilities", _shares(fold))
     encoding, arrays, unused = _pruned(encoding, {**mean_spread, **arrays})
-    weighed = weighed_by(method, fold)
-    return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares, unused, weighed)
+    prior = prior_of(method, fold)
+    return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares, unused, prior)
 
 
-def weighed_by(method: str, fold: Fold) -> tuple[float, ...] | None:
+def prior_of(method: str, fold: Fold) -> tuple[float, ...] | None:
     """Return what each class weighs for a candidate, 1 in all; None where all weigh the same, or there are none."""
     pooled = method in ("pooled linear", "pooled boosting")
-    return None if pooled or fold.table.classes is None else tuple(fold.weighed.tolist())
+    return None if pooled or fold.table.classes is None else tuple(fold.prior.tolist())
 
 
 def _shares(fold: Fold) -> tuple[float, ...]:

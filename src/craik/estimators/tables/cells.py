@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_UNIT = re.compile(r"[+-]?\d*[.,]?\d+\s*([^\s\d.,]\D{0,9})")
-
 Numbers = NDArray[np.float64]
 
 HUGE = 1e150
@@ -19,6 +17,9 @@ HUGE = 1e150
 MOSTLY, CODES = 0.9, 20
 """Share of numbers from which a column of texts is taken for one of numbers with cells to mend; different whole numbers up to
 which they may be codes instead, as a target's are classes."""
+
+_UNIT = re.compile(r"[+-]?\d*[.,]?\d+\s*([^\s\d.,]\D{0,9})")
+"""A number with something behind it, such as 5 mg."""
 
 CODED = "leave them empty; if the numbers are codes, write each with a letter, as c1"
 """Way out where an input's numbers have some texts among them."""

@@ -64,7 +64,8 @@ def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa:
         raise ValueError(
             f"`{name}` should hold one value for each of the {rows} rows. Found None. Name the column that says it."
         )
-    found = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    arrow = hasattr(values, "to_pylist")
+    found = _array(values) if arrow else np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if found.dtype.kind == "O" and found.ndim == 1 and not any(isinstance(value, str) or value is None for value in found):
         with suppress(ValueError):  # ragged lists: refused below
             found = np.asarray(found.tolist())

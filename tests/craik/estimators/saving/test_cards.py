@@ -200,9 +200,9 @@ def test_shares_are_put_back_where_sites_of_other_sizes_have_other_shares(tmp_pa
     fold = Fold(prepare(columns, y, site), -1, QUICK)
     weights = np.where(fold.table.labels == 1, 1 / y.mean(), 1 / (1 - y.mean()))
     each = [np.average(fold.table.labels[fold.table.site == e], weights=weights[fold.table.site == e]) for e in range(4)]
-    np.testing.assert_allclose(fold.weighed, [1 - np.mean(each), np.mean(each)])
+    np.testing.assert_allclose(fold.prior, [1 - np.mean(each), np.mean(each)])
     model = model_of("pooled network", fold, encoding_of(columns), {"target": "y"})
-    always = models.put_back(np.full((1, 2), fold.weighed), np.array(model.shares), model.weighed)
+    always = models.put_back(np.full((1, 2), fold.prior), np.array(model.shares), model.prior)
     np.testing.assert_allclose(always, [[1 - y.mean(), y.mean()]])
-    assert load(save(model, tmp_path / "model")).weighed == model.weighed
-    assert model_of("pooled linear", fold, encoding_of(columns), {}).weighed is None
+    assert load(save(model, tmp_path / "model")).prior == model.prior
+    assert model_of("pooled linear", fold, encoding_of(columns), {}).prior is None

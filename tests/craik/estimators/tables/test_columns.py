@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import columns_of, is_missing, prepare
+from craik.estimators.tables import columns_of, is_missing, one_dimensional, prepare
 from site_tables import beside, small
 
 TABLE = small()
@@ -54,6 +54,7 @@ def test_arrows_gaps_are_gaps_and_its_large_numbers_stay_whole():
     found = columns_of(table)
     assert found["word"].tolist() == ["A", None, "C"]
     assert found["key"].tolist() == [2**53 + 1, 2**53, None]
+    assert one_dimensional("groups", table["word"], 3).tolist() == ["A", None, "C"]
 
 
 @pytest.mark.extra("recipes", "polars")
