@@ -37,8 +37,8 @@ class Model:
         shares: of the classes in training, where they weighed the same there; None where nothing is to be put back, or where a
             model was kept before shares were.
         unused: columns of the table that have no say; they are not of the encoding, and no table needs them.
-        prior: of the classes in training, what each weighed there, 1 in all; None where all weighed the same. They differ where every site
-            counts the same, and classes have other shares in small sites than in large ones.
+        prior: of the classes in training, what each weighed there, 1 in all; None where all weighed the same. They differ where
+            every site counts the same, and classes have other shares in small sites than in large ones.
     """
 
     encoding: Encoding
