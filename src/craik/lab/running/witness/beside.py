@@ -97,8 +97,9 @@ def _run(words: str, folder: Path, commit: str, minutes: float | None) -> bool:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     paths = os.pathsep.join([str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, **threads, "PYTHONPATH": paths}
+    # Where the command runs, as data may be named from there, but without that folder's packages (-P): the earlier ones count.
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD], cwd=folder, env=environment, text=True,
+        [sys.executable, "-P", "-c", CHILD], env=environment, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,20 @@ def test_equal_rows_need_no_second_source(package, tmp_path):
     execute(planned, planned.record(tmp_path / "results"))
     (found,) = verify(tmp_path / "results", both=True)
     assert (found.witness.outcome, found.witness.beside) == ("equal", None)
+
+
+def test_data_are_found_where_the_command_runs_and_packages_are_not(package, monkeypatch):
+    read = "        value = config.seed + len(open('data.txt').read())"
+    edit(package, "counter/run.py", "        value = config.seed", read)
+    commit = committed(package)
+    monkeypatch.chdir(folder_of(package).parent)
+    edit(package, "counter/run.py", "len(open('data.txt').read())", "1000")  # today's source, in the current folder
+    with pytest.raises(LabError, match=r"No such file.*data\.txt"):
+        made_beside(commit, "counter-walk", package, {"seed": 0}, 0)
+    Path("data.txt").write_text("five.")
+    rows, whole = made_beside(commit, "counter-walk", package, {"seed": 0}, 0)
+    assert whole
+    assert [row["value"] for row in rows] == [5, 6, 7]
 
 
 def test_without_a_commit_there_is_no_such_source(foreign, tmp_path):
