@@ -232,6 +232,10 @@ _ROOM_RUNNER = (
     "Written before any run of `half` and of `room-runner`. In six epochs neither ASI nor steps of 3 learn Room runner with "
     "any of the settings that were tried; the preset room-runner has 24, looked at on seed 1000 alone, see the README."
 )
+_APART = (
+    "`room-runner-per-epoch` asks two things at once, as its sentence does; this is one of them by itself. Written with the "
+    "rows of two of `room-runner`'s six seeds known, 100 and 101, the last steps of 3 apart."
+)
 _LATE = (
     "Written with an earlier record of seeds 0 to 4 known; the rows were made anew since, with six seeds, on another kind "
     "of processor, which makes others."
@@ -511,6 +515,23 @@ CLAIMS = (
             of=f"difference in test accuracy at equal epochs, median over seeds, to the method {_LOWEST}",
         ).at(*_ROOMS),
         tried=_ROOM_RUNNER,
+    ),
+    *(
+        Claim(
+            id=f"skips-accuracy.room-runner-{name}-per-epoch",
+            text=f"Room runner: after as many epochs ASI {how} exploration is above every fixed step.",
+            source="thesis section 2.3.3, figure 2.9",
+            measure=_of("room-runner", measured),
+            condition=low_above(
+                0,
+                of=f"difference in test accuracy at equal epochs, median over seeds, to the fixed step {_LOWEST}",
+            ).at(*_ROOMS),
+            tried=_APART,
+        )
+        for name, how, measured in (
+            ("fixed", "with", lambda rows: _least([advantage(_at_equal_epochs(rows), "asi", dt) for dt in FIXED])),
+            ("unexploring", "without", lambda rows: _least_unexploring(_at_equal_epochs(rows))),
+        )
     ),
     Claim(
         id="skips-accuracy.room-runner-highest",
