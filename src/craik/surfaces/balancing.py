@@ -8,7 +8,6 @@ al. 2019, https://arxiv.org/abs/1902.10416; there for paths, here by alternating
 
 import copy
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -56,13 +55,14 @@ def rescale_units(model: nn.Sequential, factors: Sequence[Float[Tensor, " _"]]) 
     """Return a copy of a network that computes the same, with each hidden unit's incoming weights times a factor.
 
     Args:
-        model: linear layers and ungrouped convolutions in sequence, with ReLU, LeakyReLU, pooling, Flatten or Dropout
-            between them.
+        model: linear layers and ungrouped convolutions in sequence, each with weights of its own, with ReLU, LeakyReLU,
+            pooling, Flatten or Dropout between them; of inputs with the examples first.
         factors: for each hidden layer one positive factor for each unit (channel).
 
     Raises:
         TypeError: no Sequential.
-        ValueError: layers that are not positively homogeneous, other numbers of factors, factors that are not positive.
+        ValueError: layers that are not positively homogeneous, weights that are computed or occur twice, ways between layers
+            that mix units, other numbers of factors, factors that are not positive.
     """
     check_each("factors", factors, Tensor, "tensors, one for each hidden layer")
     made = _copy(model)
@@ -93,7 +93,7 @@ def balanced(model: nn.Sequential, sweeps: int = 10_000) -> nn.Sequential:
 
     Raises:
         TypeError: no Sequential.
-        ValueError: layers that are not positively homogeneous.
+        ValueError: as `rescale_units`, factors apart.
 
     >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
     >>> found = balanced(model)
@@ -123,15 +123,64 @@ def _copy(model: nn.Sequential) -> nn.Sequential:
 
 
 def _joins(model: nn.Sequential) -> list[_Join]:
-    layers: list[Weighted] = []
-    for name, layer in model.named_children():
+    joins, between, before = list[_Join](), list[nn.Module](), None
+    known = set[int]()
+    for name, layer in model._modules.items():  # named_children names a layer that occurs twice only once
+        assert layer is not None  # a Sequential holds none
         if isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d) and getattr(layer, "groups", 1) == 1:
-            layers.append(layer)
-        elif not isinstance(layer, _HOMOGENEOUS):
+            _check_weights(name, layer, known)
+            if before is not None:
+                _check_between(name, before, between, layer)
+                joins.append(_Join(before, layer))
+            before, between = layer, []
+        elif isinstance(layer, _HOMOGENEOUS):
+            between.append(layer)
+        else:
             raise ValueError(
                 "Between a unit's incoming and outgoing weights there should only be layers with f(c x) = c f(x): ReLU, "
                 f"LeakyReLU, pooling, Flatten. Found {type(layer).__name__} at {name!r}. Fold BatchNorm into the layer before."
             )
-    if len(layers) < 2:
-        raise ValueError(f"A network with hidden units has two layers or more. Found {len(layers)}. Add one.")
-    return [_Join(before, after) for before, after in pairwise(layers)]
+    if not joins:
+        raise ValueError(f"A network with hidden units has two layers or more. Found {0 if before is None else 1}. Add one.")
+    return joins
+
+
+def _check_weights(name: str, layer: Weighted, known: set[int]) -> None:
+    """Refuse weights that are computed from others, or that occur at another place, too: no factor is theirs alone."""
+    own = [key for key in ("weight", "bias") if getattr(layer, key) is not None]
+    if any(key not in layer._parameters for key in own):  # a parametrisation, or a hook that sets them
+        raise ValueError(
+            f"A layer's weights should be its parameters. Found some that are computed from others, such as weight norm, at "
+            f"{name!r}. Remove it before: torch.nn.utils.parametrize.remove_parametrizations leaves the weights."
+        )
+    places = {getattr(layer, key).data_ptr() for key in own}
+    if places & known:
+        raise ValueError(
+            f"Every layer should have weights of its own: factors of one place would rescale the other, too. Found a layer "
+            f"or weights that occur twice, again at {name!r}. Leave such networks as they are."
+        )
+    known |= places
+
+
+def _check_between(name: str, before: Weighted, between: Sequence[nn.Module], after: Weighted) -> None:
+    """Refuse ways between two layers on which a unit's numbers do not meet the weights that are divided for it."""
+    dims, units = before.weight.dim() - 2, before.weight.shape[0]  # dims: of places, 0 behind a linear layer
+    spread, known = dims > 0, True  # whether channels have an axis of their own
+    for layer in between:
+        if isinstance(layer, nn.Flatten) and dims:
+            spread = spread and layer.start_dim > 1
+            known = known and layer.start_dim >= 1 and (layer.start_dim > 1 or layer.end_dim in {-1, dims + 1})
+        elif "Pool" in type(layer).__name__:
+            known = known and spread and type(layer).__name__.endswith(f"{dims}d")
+    columns = after.weight.shape[1]
+    meets = columns % units == 0 if dims and not spread else columns == units
+    if not (known and meets and spread == (not isinstance(after, nn.Linear))):
+        raise ValueError(
+            "A unit's numbers should reach the next layer as one channel, or from a convolution to a linear layer through "
+            f"Flatten(1). Found {_way(before, between, after)}, at {name!r}. Write Flatten() before a linear layer, and "
+            "pool channels only."
+        )
+
+
+def _way(*steps: Weighted | Sequence[nn.Module]) -> str:
+    return " -> ".join(str(layer) for step in steps for layer in (step if isinstance(step, Sequence) else [step]))

@@ -1,6 +1,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
 
 from craik.surfaces import balanced, rescale_units
 
@@ -65,3 +66,38 @@ def test_refusals():
         rescale_units(model(), FACTORS[:1])
     with pytest.raises(ValueError, match="positive"):
         rescale_units(model(), [-FACTORS[0], FACTORS[1]])
+
+
+SHARED, TIED, NORMED = nn.Linear(4, 4), nn.Linear(4, 4), weight_norm(nn.Linear(4, 4))
+TIED.weight = SHARED.weight
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("layers", "found"),
+    [
+        ([NORMED, nn.ReLU(), nn.Linear(4, 1)], "such as weight norm, at '0'"),
+        ([SHARED, nn.ReLU(), SHARED, nn.ReLU(), nn.Linear(4, 1)], "again at '2'"),
+        ([SHARED, nn.ReLU(), TIED, nn.ReLU(), nn.Linear(4, 1)], "again at '2'"),
+        ([nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Linear(8, 5)], "at '2'"),
+        ([nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Linear(4, 5)], "at '2'"),
+        ([nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(2), nn.Linear(64, 5)], r"Flatten\(start_dim=2.*at '3'"),
+        ([nn.Conv2d(1, 4, 3), nn.Flatten(), nn.MaxPool1d(2), nn.Linear(32, 5)], "at '3'"),
+        ([nn.Conv1d(1, 4, 3), nn.MaxPool2d(3, 1, 1), nn.Conv1d(4, 1, 3)], "at '2'"),
+        ([nn.Linear(3, 8), nn.MaxPool1d(2), nn.Linear(4, 1)], "at '2'"),
+        ([nn.Linear(3, 8), nn.Flatten(), nn.Linear(16, 1)], "at '2'"),
+        ([nn.Linear(3, 8), nn.Conv1d(8, 1, 1)], "at '1'"),
+    ],
+)
+def test_networks_that_would_compute_something_else_are_refused(layers, found):
+    with pytest.raises(ValueError, match=found):
+        balanced(nn.Sequential(*layers))
+
+
+def test_places_of_channels_that_are_put_in_a_row():
+    torch.manual_seed(2)
+    act = nn.ReLU()  # may occur twice: it has no weights
+    one = nn.Sequential(
+        nn.Conv2d(1, 3, 3), act, nn.Flatten(2), nn.Conv1d(3, 2, 2), nn.MaxPool1d(3), act, nn.Flatten(), nn.Linear(10, 2), act
+    ).double()
+    torch.testing.assert_close(balanced(one)(X), one(X), rtol=1e-12, atol=1e-12)
