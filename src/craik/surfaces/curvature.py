@@ -16,6 +16,7 @@ from torch import Generator, Tensor
 from craik.arguments import check_callable, check_generator, check_params, check_positive
 from craik.params import Params, add_scaled, dot, leaves
 from craik.surfaces.directions import from_flat
+from craik.surfaces.landscape import check_graphs
 from craik.surfaces.paths import flat
 
 
@@ -53,7 +54,7 @@ def extreme_curvature(
         ImportError: scipy is not installed.
         TypeError: no generator.
         ValueError: a tolerance that is not positive, a loss that is no scalar or not finite.
-        RuntimeError: Lanczos' method does not converge.
+        RuntimeError: Lanczos' method does not converge, or within torch.inference_mode().
     """
     check_callable("loss", loss, "a function from parameters to a loss")
     check_params("parameters", parameters)
@@ -89,8 +90,14 @@ def extreme_curvature(
     return Curvatures(float(min(both)), float(max(both)), taken)
 
 
+@torch.enable_grad()
 def hessian_product(loss: Callable[[Params], Tensor], parameters: Params, vector: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return the Hessian times a flat vector, in float64 as a flat vector: two backward passes, without the Hessian."""
+    """Return the Hessian times a flat vector, in float64 as a flat vector: two backward passes, without the Hessian.
+
+    Raises:
+        RuntimeError: within torch.inference_mode().
+    """
+    check_graphs()
     point = leaves(parameters)
     direction = from_flat(vector.to(next(iter(point.values()))), point)
     ends = list(point.values())

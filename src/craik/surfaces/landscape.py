@@ -55,8 +55,14 @@ class Landscape:
             theta = self.point if theta is None else theta
             return float(sum(cost(predict(theta)) for predict, cost in self.parts(e)))
 
+    @torch.enable_grad()
     def gradient(self, e: int, theta: Float[Tensor, " n"] | None = None) -> tuple[float, Float[Tensor, " n"]]:
-        """Return L_e and its gradient at theta, or at the point: one forward and one backward pass."""
+        """Return L_e and its gradient at theta, or at the point: one forward and one backward pass.
+
+        Raises:
+            RuntimeError: within torch.inference_mode().
+        """
+        check_graphs()
         value, total = 0.0, None
         for predict, cost in self.parts(e):
             leaf = (self.point if theta is None else theta).detach().requires_grad_()
@@ -65,8 +71,14 @@ class Landscape:
             value, total = value + float(loss.detach()), _add(total, gradient)
         return value, torch.zeros_like(self.point) if total is None else total
 
+    @torch.enable_grad()
     def product(self, e: int, vector: Float[Tensor, " n"], curvature: Curvature = "hessian") -> Float[Tensor, " n"]:
-        """Return H_e times a vector at the point, without H_e: the price of about two gradients."""
+        """Return H_e times a vector at the point, without H_e: the price of about two gradients.
+
+        Raises:
+            RuntimeError: within torch.inference_mode().
+        """
+        check_graphs()
         times = _hessian_product if curvature == "hessian" else _gauss_newton_product
         total: Tensor | None = None
         for part in self.parts(e):
@@ -78,6 +90,19 @@ class Landscape:
         rows = [self.product(e, unit, curvature) for unit in torch.eye(len(self.point)).to(self.point)]
         matrix = torch.stack(rows)
         return (matrix + matrix.T) / 2
+
+
+def check_graphs() -> None:
+    """Refuse to differentiate where torch keeps no graph and cannot be told to.
+
+    Raises:
+        RuntimeError: within torch.inference_mode().
+    """
+    if torch.is_inference_mode_enabled():
+        raise RuntimeError(
+            "Gradients should be taken outside torch.inference_mode(). Found it enabled. Leave it out; torch.no_grad() is no "
+            "trouble."
+        )
 
 
 def _add(total: Tensor | None, term: Tensor) -> Tensor:

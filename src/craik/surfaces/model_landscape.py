@@ -1,6 +1,7 @@
 """The landscape of a model's parameters over the environments of some data."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,13 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
         model: any module in eval mode, or one whose layers do the same in both modes.
         loss: from outputs and targets to one unreduced loss for each example.
         batches: what can be iterated over again and again and yields (inputs, targets, environments): a list, or a
-            DataLoader, which may shuffle. Inputs are a tensor, a tuple of positional arguments or a dict of named ones; every
-            tensor in them has the examples first.
+            DataLoader, which may shuffle. Inputs are a tensor, a tuple or list of positional arguments (loaders make lists of
+            tuples) or a dict of named ones; every tensor in them has the examples first.
 
     Raises:
         ValueError: a model without trainable parameters, with parameters of several types, or with BatchNorm or dropout in
             train mode; an iterator that would be used up by the first pass; no data.
-        TypeError: environments that are no integers.
+        TypeError: environments that are no integers, inputs that hold something else than tensors and constants.
     """
     check_kind("model", model, nn.Module, "a torch.nn.Module", way_out="Give a module, not its class.")
     check_callable("loss", loss, "a function from outputs and targets to one loss for each example")
@@ -63,34 +64,38 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
         # One split, not a slice for each parameter: the gradient of a slice is as long as theta.
         pieces = zip(shapes.items(), theta.split(lengths), strict=True)
         state = {**fixed, **{name: piece.view(shape) for (name, shape), piece in pieces}}
-        if isinstance(inputs, Mapping):
-            return functional_call(model, state, (), dict(inputs))
-        return functional_call(model, state, inputs if isinstance(inputs, tuple) else (inputs,))
+        return called(model, state, inputs)
 
     def parts(e: int) -> Iterator[Part]:
         for inputs, targets, found in batches:
             rows = _ids_of(found) == ids[e]
             if bool(rows.any()):
-                yield _part(call, loss, _rows(inputs, rows), _rows(targets, rows), sizes[ids[e]])
+                kept = _rows(inputs, rows), _rows(targets, rows)
+                yield _part(partial(call, inputs=kept[0]), partial(_losses, loss, kept[1], int(rows.sum())), sizes[ids[e]])
 
     point = torch.cat([parameter.detach().flatten() for parameter in trainable.values()])
     return Landscape(point, ids, parts, names)
 
 
-def _part(call: Callable[[Tensor, object], Tensor], loss: Loss, inputs: object, targets: object, size: int) -> Part:
-    def cost(output: Tensor) -> Tensor:
-        losses = loss(output, targets)
-        if losses.dim() != 1:
-            raise ValueError(
-                f"`loss` should return one unreduced loss for each example, shape (B,). Found shape {tuple(losses.shape)}. "
-                "Build it with reduction='none' and average over everything but the examples."
-            )
-        return losses.sum() / size
+def called(model: nn.Module, state: Mapping[str, Tensor], inputs: object) -> Any:  # noqa: ANN401  # what the model returns
+    """Return what a model makes of a batch's inputs with other parameters: positional ones of a tuple or list, named ones."""
+    if isinstance(inputs, Mapping):
+        return functional_call(model, dict(state), (), dict(inputs))
+    return functional_call(model, dict(state), tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,))
 
-    def predict(theta: Tensor) -> Tensor:
-        return call(theta, inputs)
 
-    return Part(predict, cost)
+def _part(predict: Callable[[Tensor], Tensor], losses: Callable[[Tensor], Tensor], size: int) -> Part:
+    return Part(predict, lambda output: losses(output).sum() / size)
+
+
+def _losses(loss: Loss, targets: object, count: int, output: Tensor) -> Tensor:
+    losses = loss(output, targets)
+    if losses.shape != (count,):
+        raise ValueError(
+            f"`loss` should return one unreduced loss for each example, shape ({count},). Found shape {tuple(losses.shape)}. "
+            "Build it with reduction='none' and average over everything but the examples."
+        )
+    return losses
 
 
 def check_batches(batches: object) -> None:
@@ -152,11 +157,18 @@ def _ids_of(environments: EnvironmentIds) -> Tensor:
 
 
 def _rows(value: object, rows: Tensor) -> object:
-    """Select examples from a tensor, or from each tensor of a tuple or mapping."""
+    """Select examples from a tensor, or from each tensor of a tuple, list or mapping; constants beside them stay."""
     if isinstance(value, Tensor):
         return value[rows.to(value.device)]
     if isinstance(value, tuple):
         return tuple(_rows(part, rows) for part in value)
+    if isinstance(value, list):
+        return [_rows(part, rows) for part in value]
     if isinstance(value, Mapping):
         return {key: _rows(part, rows) for key, part in value.items()}
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(
+        "Inputs should be tensors, or tuples, lists and dictionaries of such, which are split by environment. Found "
+        f"{type(value).__name__}. Convert arrays with torch.as_tensor."
+    )

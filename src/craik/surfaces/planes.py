@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.func import functional_call, replace_all_batch_norm_modules_, vmap
-from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all of them
+from torch.func import replace_all_batch_norm_modules_, vmap
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase  # pyright: ignore[reportPrivateUsage]  # bases of all of them
 
 from craik.arguments import (
     check_all_finite,
@@ -31,7 +31,7 @@ from craik.arguments import (
 from craik.environments import EnvironmentIds
 from craik.nn.stacks import dense_layers, through
 from craik.params import Params, parameters_of
-from craik.surfaces.model_landscape import Batches, Loss, check_batches, count_examples
+from craik.surfaces.model_landscape import Batches, Loss, called, check_batches, count_examples
 
 Statistics = Literal["kept", "moved", "re-estimated"]
 Function = Callable[[Params], Tensor]
@@ -63,8 +63,8 @@ def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics:
         model: any module; a copy of it is used.
         loss: from outputs and targets to one unreduced loss for each example.
         batches: what can be iterated over again and again and yields (inputs, targets, environments): a list, or a
-            DataLoader, which may shuffle; zeros for the environments where there is one. Inputs are a tensor, a tuple of
-            positional arguments or a dict of named ones.
+            DataLoader, which may shuffle; zeros for the environments where there is one. Inputs are a tensor, a tuple or list
+            of positional arguments or a dict of named ones.
         statistics: what BatchNorm's running averages are at other weights: "kept"; "moved", along directions like parameters
             (the published code's 'states'; `between` two models moves them, random directions do not); "re-estimated", each
             batch normalised by its own. They are no slices of the same function, so a model with BatchNorm has to name one.
@@ -87,7 +87,7 @@ def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics:
     if not start:
         raise ValueError("`model` should have at least one parameter that requires a gradient. Found none. Unfreeze some.")
     if statistics == "moved":
-        start |= {name: buffer.clone() for name, buffer in alone.named_buffers() if buffer.is_floating_point()}
+        start |= {name: buffer.clone() for name, buffer in alone.named_buffers() if _is_average(alone, name)}
     ids, share = _shares(batches)
     return Surface(_Losses(alone, loss, batches, share), start, ids)
 
@@ -103,7 +103,7 @@ class _Losses(NamedTuple):
     def __call__(self, parameters: Params) -> Float[Tensor, " g"]:
         """Return the losses at one point."""
         return self._summed(
-            self._parts(_call(self.model, parameters, inputs), targets, self.share(ids))
+            self._parts(called(self.model, parameters, inputs), targets, self.share(ids))
             for inputs, targets, ids in self.batches
         )
 
@@ -179,7 +179,8 @@ def plane(
         raise ValueError(f"`at` should have two parts, values of a and of b. Found {len(at)}. Write (a, b).")
     for name, values in zip(("at[0]", "at[1]"), at, strict=True):
         _check_points(name, values)
-    points = torch.cartesian_prod(*at).reshape(-1, 2)
+    wide = torch.promote_types(at[0].dtype, at[1].dtype)
+    points = torch.cartesian_prod(*(values.to(wide) for values in at)).reshape(-1, 2)
     found = _evaluated(loss, parameters, [first, second], points, chunk)
     return found.unflatten(0, (len(at[0]), len(at[1]))).movedim((0, 1), (-2, -1))
 
@@ -228,10 +229,10 @@ def _together(loss: Function, stacked: Params) -> Tensor:
     return loss.together(stacked) if isinstance(loss, _Losses) else vmap(loss)(stacked)
 
 
-def _call(model: nn.Module, parameters: Params, inputs: Any) -> Any:  # noqa: ANN401
-    if isinstance(inputs, dict):
-        return functional_call(model, parameters, (), inputs)
-    return functional_call(model, parameters, inputs if isinstance(inputs, tuple) else (inputs,))
+def _is_average(model: nn.Module, name: str) -> bool:
+    """Say whether a buffer is a running average: a table or a mask of another layer is a constant, and moves nowhere."""
+    owner, _, own = name.rpartition(".")
+    return isinstance(model.get_submodule(owner), _NormBase) and own in {"running_mean", "running_var"}
 
 
 def _shares(batches: Batches) -> tuple[tuple[int, ...], Callable[[EnvironmentIds], Tensor]]:

@@ -1,11 +1,14 @@
 """Products against dense second derivatives by torch.autograd.functional."""
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.autograd.functional import hessian, jacobian
 from torch.func import functional_call
+from torch.utils.data import DataLoader
 
-from craik.surfaces import landscape_of_functions, landscape_of_model
+from craik.surfaces import landscape_of_functions, landscape_of_model, surface_of_model
 from small_models import batch, make, squared
 
 DATA = batch(4, [0, 0, 3, 3, 7, 7, 7])
@@ -66,3 +69,42 @@ def test_a_point_that_is_not_finite_is_refused(as_installed):
         landscape_of_functions([torch.sum], torch.tensor([0.0, torch.nan]))
     with pytest.raises(TypeError, match="`point` should hold floating numbers"):
         landscape_of_functions([torch.sum], torch.tensor([0, 1]))
+
+
+def test_losses_that_are_reduced_over_examples_are_refused():
+    x, y = torch.randn(7, 2), torch.randn(7, 3)
+    found = landscape_of_model(nn.Linear(2, 3), lambda out, y: ((out - y) ** 2).mean(0), [(x, y, [0] * 5 + [1] * 2)])
+    with pytest.raises(ValueError, match=r"shape \(5,\)\. Found shape \(3,\)"):
+        found.loss(0)
+
+
+class TwoInputs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+
+    def forward(self, one, other, sign=1):
+        return sign * self.layer(torch.cat([one, other], 1))[:, 0]
+
+
+def test_inputs_in_lists_are_those_of_tuples():
+    torch.manual_seed(0)
+    model, x, y, ids = TwoInputs(), torch.randn(6, 2), torch.randn(6), [0, 1, 1, 1, 1, 1]
+    loader = DataLoader([((x[i], 2 * x[i]), y[i], ids[i]) for i in range(6)], batch_size=4)
+    assert isinstance(next(iter(loader))[0], list)
+    wanted = float((model(x[:1], 2 * x[:1]) - y[:1]).detach() ** 2)
+    assert landscape_of_model(model, squared, loader).loss(0) == pytest.approx(wanted)
+    assert landscape_of_model(model, squared, [((x, 2 * x, -1), y, ids)]).loss(0) != pytest.approx(wanted)
+    surface = surface_of_model(model, squared, loader)
+    assert float(surface.losses(surface.parameters)[0]) == pytest.approx(wanted)
+    with pytest.raises(TypeError, match="Found ndarray"):
+        landscape_of_model(model, squared, [((x, np.zeros((6, 2))), y, ids)]).loss(0)
+
+
+def test_gradients_without_a_graph_around():
+    landscape = landscape_of_model(make("mlp", 1), squared, [DATA])
+    with torch.no_grad():
+        assert torch.equal(landscape.gradient(1)[1], landscape_of_model(make("mlp", 1), squared, [DATA]).gradient(1)[1])
+        assert bool(landscape.product(1, torch.ones_like(landscape.point)).any())
+    with torch.inference_mode(), pytest.raises(RuntimeError, match="Leave it out"):
+        landscape.gradient(1)
