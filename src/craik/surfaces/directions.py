@@ -20,6 +20,9 @@ from craik.params import Params, add_scaled, dot, map_params
 Normalisation = Literal["filter", "layer", "weight", "none"]
 OneDimensional = Literal["zero", "kept"]
 
+_ROUNDING = 1e-12
+"""Share of a direction's square up to which what is left of it is rounding."""
+
 
 def random_direction(
     parameters: Params, generator: Generator, normalise: Normalisation = "filter", one_dimensional: OneDimensional = "zero"
@@ -83,21 +86,27 @@ def from_flat(vector: Float[Tensor, " n"], parameters: Params) -> Params:
 def orthogonal_to(direction: Params, others: list[Params]) -> Params:
     """Return what is left of a direction without its parts along others (Gram-Schmidt, in their order).
 
+    Of others that lie in those before them only rounding would be left, which is no direction: they take nothing away.
+
     Raises:
-        ValueError: nothing is left.
+        ValueError: nothing is left, or another one that is zero, such as `between` a model and itself.
     """
     _check_parameters("direction", direction)
     check_kind("others", others, (list, tuple), "a list of directions")
     for place, other in enumerate(others):
         _check_parameters(f"others[{place}]", other)
+        if not any(bool(tensor.any()) for tensor in other.values()):
+            raise ValueError(f"A direction should lead somewhere. Found zeros alone in others[{place}]. Leave it out.")
     left, axes = direction, list[Params]()
     for other in others:
         axis = other
         for known in axes:
             axis = _without(axis, known)
+        if axes and float(dot(axis, axis)) <= _ROUNDING * float(dot(other, other)):
+            continue
         axes.append(axis)
         left = _without(left, axis)
-    if float(dot(left, left)) <= 1e-12 * float(dot(direction, direction)):
+    if float(dot(left, left)) <= _ROUNDING * float(dot(direction, direction)):
         raise ValueError("A second axis should not lie in the first ones. Found that nothing is left of it. Choose another.")
     return left
 

@@ -1,5 +1,7 @@
 """How flat a slice is: the width of its valley."""
 
+import math
+
 from jaxtyping import Float
 from torch import Tensor
 
@@ -19,7 +21,7 @@ def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -
     Raises:
         TypeError: what is no tensor of numbers.
         ValueError: another number of points, a rise that is not positive, points that do not ascend, a curve with NaN; one that
-            is infinite far out is as good as steep.
+            is infinite far out is as good as steep, one that is infinite everywhere has no valley.
     """
     check_numbers("curve", curve)
     check_numbers("at", at)
@@ -33,16 +35,20 @@ def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -
         at_nan = float(at[int(curve.isnan().int().argmax())])
         raise ValueError(f"`curve` should be numbers. Found nan at {at_nan:g}. Take a shorter slice.")
     low = int(curve.argmin())
+    if not bool(curve[low].isfinite()):
+        raise ValueError(f"`curve` should have a lowest point. Found {float(curve[low])} there. Take a slice of finite losses.")
     level = float(curve[low]) + rise
     right = _crossing(curve[low:], at[low:], level)
     left = _crossing(curve[: low + 1].flip(0), at[: low + 1].flip(0), level)
-    return abs(right - left)
+    return abs(right - left) if math.isfinite(right) and math.isfinite(left) else math.inf
 
 
 def _crossing(curve: Tensor, at: Tensor, level: float) -> float:
-    above = (curve >= level).nonzero()
+    """Return where a curve that begins at its lowest point reaches a level; infinity where it does not."""
+    # A rise below the type's rounding is reached where the curve first leaves its lowest value.
+    above = ((curve >= level) & (curve > curve[0])).nonzero()
     if len(above) == 0:
-        return float("inf") if len(at) < 2 or at[-1] > at[0] else -float("inf")
+        return math.inf
     i = int(above[0, 0])
     share = (level - float(curve[i - 1])) / (float(curve[i]) - float(curve[i - 1]))
     return float(at[i - 1]) + share * (float(at[i]) - float(at[i - 1]))

@@ -72,6 +72,10 @@ def random_walk_explained(path: Sequence[Float[Tensor, " n"]] | Float[Tensor, "t
     In infinitely many dimensions its steps are orthogonal, so that the products of its points are known: sum of the squared
     lengths of the steps that both have behind them. With many equal steps it is 6 / (pi^2 k^2).
 
+    Raises:
+        TypeError: no tensors.
+        ValueError: too few points for so many directions, points that are all the same.
+
     >>> shares = random_walk_explained(torch.arange(400.0)[:, None])
     >>> [round(float(share), 2) for share in shares]
     [0.61, 0.15]
@@ -81,6 +85,8 @@ def random_walk_explained(path: Sequence[Float[Tensor, " n"]] | Float[Tensor, "t
     if k >= len(points):
         raise ValueError(f"`k` should be below the {len(points)} points of the path. Found {k}. Keep more points.")
     squares = points.double().diff(dim=0).square().sum(1)
+    if not bool(squares.any()):
+        raise ValueError("The path should take steps. Found points that are all the same. Keep those of a training that moves.")
     behind = torch.cat([squares.new_zeros(1), squares.cumsum(0)])
     products = torch.minimum(behind[:, None], behind[None])
     middle = torch.eye(len(points), dtype=torch.float64, device=points.device) - 1 / len(points)

@@ -69,3 +69,10 @@ def test_refusals():
         extreme_curvature(lambda p: p["t"].sum(), theta, generator(), 0.0)
     with pytest.raises(TypeError, match="Generator"):
         extreme_curvature(lambda p: p["t"].sum(), theta, None)
+
+
+def test_a_graph_is_kept_where_none_is_kept_around():
+    with torch.no_grad():
+        assert extreme_curvature(lambda p: p["t"].square().sum(), {"t": torch.ones(2)}, generator()).largest == 2
+    with torch.inference_mode(), pytest.raises(RuntimeError, match="Leave it out"):
+        extreme_curvature(lambda p: p["t"].square().sum(), {"t": torch.ones(2)}, generator())

@@ -83,6 +83,15 @@ def test_between_flat_and_orthogonal():
         orthogonal_to(d, [d])
 
 
+def test_others_that_lie_in_each_other_take_nothing_away_twice():
+    d, b = ({"w": torch.tensor([numbers])} for numbers in ([1.0, 1.0, 0.0], [0.3, 0.7, 0.1]))
+    once = orthogonal_to(d, [b])
+    for other in (b, {"w": 1.7 * b["w"]}):
+        assert torch.equal(orthogonal_to(d, [b, other])["w"], once["w"])
+    with pytest.raises(ValueError, match=r"zeros alone in others\[0\]"):
+        orthogonal_to(d, [between(d, d)])
+
+
 @pytest.mark.usefixtures("as_installed")
 def test_refusals():
     theta = parameters_of(model())

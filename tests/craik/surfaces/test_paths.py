@@ -47,3 +47,5 @@ def test_refusals():
         principal("path")
     with pytest.raises(ValueError, match="shape"):
         random_walk_explained(torch.ones(4))
+    with pytest.raises(ValueError, match="take steps"):
+        random_walk_explained(torch.ones(5, 3))

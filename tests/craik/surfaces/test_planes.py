@@ -176,6 +176,20 @@ def test_moved_statistics_move_between_models():
     torch.testing.assert_close(ends[:, 1], end.losses(end.parameters))
 
 
+def test_constants_that_are_no_statistics_stay():
+    model = convolutional()
+    model[4].register_buffer("table", torch.eye(3, dtype=torch.float64))
+    surface = surface_of_model(model, by_example, [(torch.zeros(1, 1, 4, 4), torch.zeros(1), [0])], "moved")
+    assert {"1.running_mean", "1.running_var"} == surface.parameters.keys() - dict(model.named_parameters()).keys()
+
+
+def test_axes_of_two_types_are_those_of_the_wider():
+    theta = {"w": torch.tensor([1.0, 2.0])}
+    first, second = ({"w": torch.tensor(v)} for v in ([1.0, 0.0], [0.0, 1.0]))
+    found = plane(lambda p: p["w"].prod(), theta, first, second, (torch.tensor([0.0, 0.5]), torch.arange(2)))
+    assert found.tolist() == [[2.0, 3.0], [3.0, 4.5]]
+
+
 def test_named_and_several_inputs():
     class Sum(nn.Module):
         def __init__(self):
@@ -197,6 +211,10 @@ def test_flatness():
     assert flatness((at - 0.5).square(), at, 0.25) == pytest.approx(1.0, abs=1e-5)
     assert flatness(at.square(), at, 5.0) == float("inf")
     assert flatness(at, at, 1.0) == float("inf")
+    assert flatness(torch.tensor([0.0, 0.1, 0.2]), torch.arange(3.0), 1.0) == float("inf")  # nor on the other side
+    assert flatness(torch.tensor([101.0, 100.0, 101.0]), torch.tensor([-1.0, 0.0, 1.0]), 1e-6) == pytest.approx(2e-6)
+    with pytest.raises(ValueError, match="lowest point"):
+        flatness(torch.full((3,), torch.inf), torch.arange(3.0), 1.0)
 
 
 @pytest.mark.usefixtures("as_installed")
