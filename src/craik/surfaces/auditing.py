@@ -154,7 +154,7 @@ def audit(
     return Audit(
         ids,
         tuple(value for value, _ in found),
-        tuple(gradients.norm(dim=1).tolist()),
+        tuple(_norms(gradients).tolist()),
         tuple(sorted(pairs, key=lambda pair: pair.cosine)),
         tuple(sorted(parameters, key=lambda parameter: -parameter.conflict)),
         score,
@@ -183,13 +183,29 @@ def _pairs(landscape: Landscape, gradients: Float[Tensor, "e n"]) -> list[PairAu
 
 
 def _cosines(gradients: Float[Tensor, "e n"]) -> Float[Tensor, "e e2"]:
+    gradients = gradients / _scales(gradients)
     norms = gradients.norm(dim=1, keepdim=True)
     unit = torch.where(norms > 0, gradients / norms.clamp(min=torch.finfo(norms.dtype).tiny), 0)
     return unit @ unit.T
 
 
+def _norms(gradients: Float[Tensor, "e n"]) -> Float[Tensor, " e"]:
+    scales = _scales(gradients)
+    return (gradients / scales).norm(dim=1) * scales[:, 0]
+
+
+def _scales(gradients: Float[Tensor, "e n"]) -> Float[Tensor, "e 1"]:
+    """Return by what each gradient is divided before its numbers are squared: 1 unless squares would leave the type's range."""
+    if not gradients.shape[1]:
+        return gradients.new_ones(len(gradients), 1)
+    largest, limits = gradients.abs().amax(1, keepdim=True), torch.finfo(gradients.dtype)
+    inside = (largest == 0) | ((largest > limits.tiny**0.5) & (largest < (limits.max / gradients.shape[1]) ** 0.5))
+    return torch.where(inside, 1.0, largest)
+
+
 def _parameter(name: str, gradients: Float[Tensor, "e n"], pairs: list[PairAudit]) -> ParameterAudit:
     signs = gradients.sign().sum(0).abs()
+    gradients = gradients / _scales(gradients.reshape(1, -1))
     norms = float(gradients.norm(dim=1).sum())
     worst = min(pairs, key=lambda pair: pair.parameters[name])
     return ParameterAudit(

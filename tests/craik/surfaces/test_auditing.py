@@ -164,3 +164,14 @@ def test_what_is_not_finite_is_refused_with_its_environment():
     zeros = torch.zeros(2, 2)  # whose root has an infinite slope
     with pytest.raises(FloatingPointError, match=r"Found a gradient with NaN or infinity in environment 0"):
         audit(nn.Linear(2, 1, bias=False), lambda output, y: output[:, 0].abs().sqrt(), [(zeros, zeros, [0, 1])])
+
+
+@pytest.mark.parametrize("size", [1e-26, 1e25])
+def test_gradients_whose_squares_leave_the_type(size):
+    model, x = nn.Linear(2, 1, bias=False), torch.tensor([[1.0, 2.0]]).expand(2, 2)
+    batches = [(x, torch.tensor([1.0, -1.0]), [0, 1])]
+    with torch.no_grad():
+        found = audit(model, lambda out, y: size * out[:, 0] * y, batches)
+    assert found.pairs[0].cosine == pytest.approx(-1)
+    assert found.parameters[0].conflict == pytest.approx(1)
+    assert found.gradient_norms == pytest.approx([size * 5**0.5] * 2)
