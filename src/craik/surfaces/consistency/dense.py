@@ -115,20 +115,24 @@ class _Inside(NamedTuple):
         white: the coordinates.
         inner: the shell's smaller radius; 0 for a ball.
         outer: its larger one.
+        side: the sign of where theta* lies, of one parameter alone: a shell of two intervals, of which only one holds it.
     """
 
     white: Whitening
     inner: float
     outer: float
+    side: float
 
     @staticmethod
     def of(constraint: Quadratic, consistency: Consistency) -> "_Inside":
         white = whitening(constraint)
         inner = white.radius(-consistency.epsilon) if consistency.neighbourhood == "within" else 0.0
-        return _Inside(white, inner, white.radius(consistency.epsilon))
+        return _Inside(white, inner, white.radius(consistency.epsilon), float(white.origin[0].sign()))
 
     def project(self, y: Tensor) -> Tensor:
         """Return the nearest point inside."""
+        if len(y) == 1 and self.inner > 0:
+            return self.side * (self.side * y).clamp(self.inner, self.outer)
         norm = float(y.norm())
         if norm > self.outer:
             return y * (self.outer / norm)

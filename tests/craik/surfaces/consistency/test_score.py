@@ -380,3 +380,19 @@ def test_the_same_seed_gives_the_same_score_and_the_global_stream_is_left_alone(
     first, second = (score(landscape, search=Subspace()).inconsistency for _ in range(2))
     assert first == second
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_of_one_parameter_no_search_leaves_the_interval_around_the_point():
+    landscape = landscape_of_functions(
+        [lambda x: ((x - 1) ** 2).sum() / 2, lambda x: (5 * x**2).sum()], torch.zeros(1, dtype=torch.float64)
+    )
+    exact, ascent = (
+        inconsistency(
+            landscape,
+            Consistency(epsilon=0.1, neighbourhood="within", search=search, not_minimum="ignore", walk=False),
+            GENERATOR(),
+            [(0, 1)],
+        ).pairs[0]
+        for search in (Exact(), Ascent())
+    )
+    assert ascent.value == pytest.approx(exact.value, rel=1e-6)
