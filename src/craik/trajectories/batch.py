@@ -95,11 +95,17 @@ class Trajectories:
     def __getitem__(self, rows: int | np.integer[Any] | indexing.Rows) -> "Tensor | Trajectories":
         """Return one trajectory's own frames as they are stored, or a batch of the chosen trajectories.
 
-        A batch is padded to its own longest trajectory. A slice and a single trajectory share the memory of this batch.
+        A batch is padded to its own longest trajectory. A slice forwards and a single trajectory share memory with this batch.
+
+        Raises:
+            TypeError: what are no positions.
+            ValueError: none chosen, or more dimensions than one.
+            IndexError: a trajectory that there is not, or not one bool for each.
         """
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+            indexing.check_position(int(rows), len(self))
             return self.frames[rows, : int(self.lengths[rows])]
-        index = indexing.rows_of(rows)
+        index = indexing.rows_of(rows, len(self))
         lengths = self.lengths[index]
         if len(lengths) == 0:
             raise ValueError("A batch should have at least one trajectory. Found none chosen. Choose some.")
@@ -198,7 +204,7 @@ class Trajectories:
 
         Raises:
             TypeError: what is no array of numbers, such as a dictionary or a TensorDict.
-            ValueError: no trajectory, or frames that are empty or of unequal shape or type.
+            ValueError: no trajectory, frames that are empty or of unequal shape or type, numbers that ``dtype`` does not hold.
         """
         return cls(*conversions.pad(trajectories, dtype), scale)
 
@@ -206,11 +212,13 @@ class Trajectories:
     def from_numpy(cls, frames: np.ndarray, lengths: conversions.Array | None = None, scale: float = 1.0) -> "Trajectories":
         """Take a padded array (batch, time, *frame) and lengths; None where all trajectories fill it. Shares memory.
 
+        Arrays that run backwards, or have another machine's order of bytes, are copied.
+
         Raises:
             TypeError, ValueError: what is no array of numbers, and what `Trajectories` refuses.
         """
         soundness.check_array(frames)
-        given = torch.from_numpy(frames)
+        given = torch.from_numpy(conversions.native(frames))
         if lengths is None:
             lengths = [frames.shape[1]] * len(frames) if frames.ndim > 1 else [1] * len(np.atleast_1d(frames))
         return cls(given, torch.as_tensor(lengths), scale)

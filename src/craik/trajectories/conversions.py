@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from craik.trajectories import soundness
+
 Array = Tensor | np.ndarray | Sequence[Any]
 """What frames and lengths may be given as."""
 
@@ -23,7 +25,8 @@ def pad(trajectories: Iterable[Any], dtype: torch.dtype | None = None) -> Padded
 
     Raises:
         TypeError: what is no array of numbers.
-        ValueError: no trajectory, one without frames, or frames of unequal shape or type.
+        ValueError: no trajectory, one without frames, frames of unequal shape or type, or numbers that the type asked for does
+            not hold.
     """
     if not isinstance(trajectories, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
         found = "None" if trajectories is None else f"an object of type {type(trajectories).__name__}"
@@ -44,12 +47,37 @@ def _as_tensor(frames: Any, b: int, dtype: torch.dtype | None) -> Tensor:  # noq
             f"{sorted(map(str, frames.keys()))} for trajectory {b}. Take one entry, or all by craik.skips.States."
         )
     try:
-        return torch.as_tensor(frames, dtype=dtype)
+        given = _read(frames, dtype)
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(
             f"Every trajectory should be an array of numbers (length, *frame). Found {type(frames).__name__} for trajectory "
             f"{b}, which is none: {error}. Stack its frames with np.stack or torch.stack, if they are of one shape."
         ) from error
+    if dtype is None or dtype == given.dtype:
+        return given
+    made = given.to(dtype)
+    if given.numel() and given.dim():
+        soundness.check_cast(given, made, b)
+    return made
+
+
+def _read(frames: Any, dtype: torch.dtype | None) -> Tensor:  # noqa: ANN401
+    """Return frames as a tensor in their own type; a list's numbers in the type asked for, or one that holds them."""
+    if dtype is None or isinstance(frames, Tensor | np.ndarray):
+        return torch.as_tensor(native(frames))
+    if dtype.is_floating_point:
+        return torch.as_tensor(frames, dtype=dtype)
+    given = torch.as_tensor(frames)
+    return torch.as_tensor(frames, dtype=torch.float64) if given.is_floating_point() else given
+
+
+def native(frames: Any) -> Any:  # noqa: ANN401  # whatever a user's list holds
+    """Return an array as torch reads it, in the machine's order of bytes and without negative strides; if need be a copy."""
+    if not isinstance(frames, np.ndarray):
+        return frames
+    if not frames.dtype.isnative:
+        frames = frames.astype(frames.dtype.newbyteorder("="))
+    return frames.copy() if any(stride < 0 for stride in frames.strides) else frames
 
 
 def _check_parts(parts: Sequence[Tensor]) -> None:

@@ -222,8 +222,17 @@ class FiniteMDP:
 
         Args:
             horizon: at least 0. Their number grows as (S A)^horizon: for tests of expectations on tiny processes.
+
+        Raises:
+            TypeError: a horizon that is no whole number.
+            ValueError: one below 0, or a batch of processes.
         """
         check_whole("horizon", horizon)
+        if self.start.dim() > 1:
+            raise ValueError(
+                f"Trajectories are those of one process. Found a batch of shape {tuple(self.start.shape[:-1])}. Take its "
+                "processes one by one."
+            )
         for state in torch.nonzero(self.start).flatten().tolist():
             yield from self._from(state, horizon, float(self.start[state]))
 

@@ -16,17 +16,40 @@ _FEW = 8
 """So many frames are found one by one faster than by an index."""
 
 
-def rows_of(rows: Any) -> slice | Tensor:  # noqa: ANN401  # whatever indexes a batch
-    """Return a slice as it is, anything else as an index on the CPU."""
+def rows_of(rows: Any, count: int) -> slice | Tensor:  # noqa: ANN401  # whatever indexes a batch
+    """Return a slice that goes forwards as it is, anything else as an index on the CPU.
+
+    Raises:
+        TypeError: what holds no whole numbers or bools.
+        ValueError: more dimensions than one.
+        IndexError: a position that there is not, or not one bool for each trajectory.
+    """
     if isinstance(rows, slice):
-        return rows
+        if rows.step is None or rows.step > 0:
+            return rows
+        rows = list(range(*rows.indices(count)))
     index = positions("rows", rows, bools=True)
     if index.dim() != 1:
         raise ValueError(
             f"Trajectories should be chosen by one dimension of positions or bools. Found shape {tuple(index.shape)}. Pass an "
             "int for a single one, or index.flatten()."
         )
+    if index.dtype == torch.bool and len(index) != count:
+        raise IndexError(f"There should be one bool for each of {count} trajectories. Found {len(index)}. Compare all of them.")
+    if index.dtype != torch.bool and index.numel():
+        for end in (int(index.min()), int(index.max())):
+            check_position(end, count)
     return index if index.numel() else slice(0)  # an empty list has no type that could index
+
+
+def check_position(row: int, count: int) -> None:
+    """Refuse a trajectory that there is not.
+
+    Raises:
+        IndexError: that.
+    """
+    if not -count <= row < count:
+        raise IndexError(f"Trajectories are counted from 0 to {count - 1}. Found {row}.")
 
 
 def positions(name: str, given: Any, *, bools: bool = False) -> Tensor:  # noqa: ANN401  # whatever indexes a batch

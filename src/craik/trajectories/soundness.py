@@ -41,9 +41,18 @@ def check_array(frames: object) -> None:
 
 
 def _check_real(frames: Tensor) -> None:
-    """Refuse complex frames: losses compare real numbers."""
+    """Refuse complex frames, as losses compare real numbers, and types that torch stores and does not compute with."""
     if frames.is_complex():
         raise TypeError(f"`frames` should be real numbers. Found {frames.dtype}. Split them with torch.view_as_real(frames).")
+    if frames.dtype in _STORED:
+        raise TypeError(
+            f"`frames` should be of a type that torch computes with. Found {frames.dtype}. Convert them before, to "
+            f"{_STORED[frames.dtype]}."
+        )
+
+
+_STORED = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.float64}
+"""Types that torch has no arithmetic for, and those that hold their numbers, of the last one's most."""
 
 
 def _check_shape(frames: Tensor, lengths: Tensor) -> None:
@@ -109,8 +118,11 @@ def check_finite(frames: Tensor, lengths: Tensor) -> Range:
     return Range(min(each.low for each in ranges), max(each.high for each in ranges))
 
 
-def check_converted(before: Tensor, frames: Tensor, lengths: Tensor, within: Range) -> None:
-    """Refuse a conversion that made numbers complex or infinite, or wrapped them; all lay within a range before, or in less."""
+def check_converted(before: Tensor, frames: Tensor, lengths: Tensor, within: Range, first: int = 0) -> None:
+    """Refuse a conversion that made numbers complex or infinite, or wrapped them; all lay within a range before, or in less.
+
+    Trajectories are counted from ``first``.
+    """
     _check_real(frames)
     if frames.dtype == torch.bool:
         return
@@ -118,25 +130,35 @@ def check_converted(before: Tensor, frames: Tensor, lengths: Tensor, within: Ran
     if limits.min <= within.low and within.high <= limits.max:
         return
     if not frames.is_floating_point():
-        _check_whole(before, lengths, limits, frames.dtype)
+        _check_whole(before, lengths, limits, frames.dtype, first)
         return
     for b, length in enumerate(lengths.tolist()):
         if not frames[b, :length].isfinite().all():
             raise ValueError(
                 f"Every number should fit in {frames.dtype}, at most {torch.finfo(frames.dtype).max:g}. Found a larger one in "
-                f"trajectory {b}. Divide the frames before, or keep a wider type."
+                f"trajectory {first + b}. Divide the frames before, or keep a wider type."
             )
 
 
-def _check_whole(before: Tensor, lengths: Tensor, limits: Any, dtype: torch.dtype) -> None:  # noqa: ANN401  # torch.iinfo
+def check_cast(before: Tensor, frames: Tensor, b: int) -> None:
+    """Refuse a conversion of trajectory b as `check_converted` does; what was not finite before stays that in floats."""
+    wide = before.to(_STORED[before.dtype]) if before.dtype in _STORED else before
+    _check_real(wide)
+    within = _range(wide)
+    if frames.is_floating_point() and not all(map(math.isfinite, within)):
+        return
+    check_converted(wide[None], frames[None], torch.tensor([len(frames)]), within, first=b)
+
+
+def _check_whole(before: Tensor, lengths: Tensor, limits: Any, dtype: torch.dtype, first: int) -> None:  # noqa: ANN401  # torch.iinfo
     """Refuse numbers that a whole type would wrap to others."""
     for b, length in enumerate(lengths.tolist()):
         low, high = (float(end) for end in before[b, :length].detach().aminmax())
-        if low < limits.min or high > limits.max:
-            found = low if low < limits.min else high
+        if not (low >= limits.min and high <= limits.max):  # NaN, too
+            found = high if low >= limits.min else low
             raise ValueError(
-                f"Every number should fit in {dtype}, {limits.min} to {limits.max}. Found {found:g} in trajectory {b}, which "
-                "would become another. Divide the frames before, or keep a wider type."
+                f"Every number should fit in {dtype}, {limits.min} to {limits.max}. Found {found:g} in trajectory {first + b}, "
+                "which would become another. Divide the frames before, or keep a wider type."
             )
 
 

@@ -209,3 +209,14 @@ def test_a_whole_type_wraps_no_number(stored, dtype, taken):
             x.to(dtype=dtype)
     padded = Trajectories(torch.tensor([[1, 1000]]), torch.tensor([1]))  # what lies behind is looked at by nobody
     assert padded.to(dtype=torch.int8).frames[0, 0] == 1
+
+
+def test_trajectories_are_chosen_backwards_and_never_beyond_their_number():
+    x = Trajectories(torch.arange(6.0).reshape(3, 2, 1), torch.tensor([2, 1, 2]))
+    assert x[::-1].frames[:, 0, 0].tolist() == [4, 2, 0]
+    assert x[[-1, 0]].frames[:, 0, 0].tolist() == [4, 0]
+    for rows in (3, -4, [0, 3], torch.tensor([-4])):
+        with pytest.raises(IndexError, match=r"counted from 0 to 2. Found (3|-4)"):
+            x[rows]
+    with pytest.raises(IndexError, match=r"one bool for each of 3 trajectories. Found 2"):
+        x[torch.tensor([True, False])]

@@ -137,3 +137,30 @@ def test_without_tensordict_the_way_out_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensordict", None)
     with pytest.raises(ImportError, match="pip install tensordict"):
         Trajectories.from_list(ragged()).to_tensordict()
+
+
+def test_a_type_that_is_asked_for_wraps_no_number():
+    for frames in (np.array([[300.0], [5.0]]), [[300.0], [5.0]], [[300], [5]], torch.tensor([[300], [5]])):
+        with pytest.raises(ValueError, match=r"fit in torch.uint8, 0 to 255. Found 300 in trajectory 1"):
+            Trajectories.from_list([np.ones((1, 1)), frames], dtype=torch.uint8)
+    with pytest.raises(ValueError, match="Found nan in trajectory 0"):
+        Trajectories.from_list([np.array([[np.nan]])], dtype=torch.uint8)
+    with pytest.raises(ValueError, match="Every frame should be finite"):
+        Trajectories.from_list([np.array([[np.nan]])], dtype=torch.float32)
+    with pytest.raises(ValueError, match=r"fit in torch.float16"):
+        Trajectories.from_list([np.array([[1e6]])], dtype=torch.float16)
+    assert Trajectories.from_list([[[0.1]]], dtype=torch.float64).frames.item() == 0.1
+    assert Trajectories.from_list([[[2.0**24 + 1]]], dtype=torch.int64).frames.item() == 2**24 + 1
+
+
+def test_arrays_that_run_backwards_or_come_from_elsewhere():
+    frames = np.arange(24.0).reshape(2, 3, 4)
+    for given in (frames[:, :, ::-1], frames[:, :, ::-1].astype(">f8")):
+        assert torch.equal(Trajectories.from_numpy(given).frames, torch.tensor(frames).flip(2))
+        assert torch.equal(Trajectories.from_list(list(given)).frames, torch.tensor(frames).flip(2))
+    assert Trajectories.from_numpy(frames).frames.data_ptr() == frames.ctypes.data
+    with pytest.raises(TypeError, match=r"computes with. Found torch.uint16. Convert them before, to torch.int32"):
+        Trajectories.from_numpy(frames.astype(np.uint16))
+    assert Trajectories.from_list([frames[0].astype(np.uint16)], dtype=torch.int32).dtype == torch.int32
+    with pytest.raises(ValueError, match="Found 300 in trajectory 0"):
+        Trajectories.from_list([300 + 0 * frames[0].astype(np.uint16)], dtype=torch.uint8)

@@ -193,3 +193,10 @@ def test_an_end_too_far_for_float64_is_refused(rare):
         mdp.values(policy)
     found = mdp.values(torch.tensor([[1 - 1e-6, 1e-6], [0.5, 0.5]], dtype=torch.float64))
     assert found.tolist() == pytest.approx([1e6 + 1, 1], rel=1e-9)
+
+
+def test_trajectories_of_a_batch_of_processes_are_refused():
+    tables = torch.full((2, 3, 2, 3), 1 / 3, dtype=torch.float64)
+    batch = FiniteMDP(tables, tables[..., 0], tables[:, :, 0, 0], 0.9)
+    with pytest.raises(ValueError, match=r"batch of shape \(2,\)"):
+        next(batch.enumerate_trajectories(1))
