@@ -91,7 +91,7 @@ def distinct(items: Sequence[Any]) -> list[Hashable]:
     except TypeError as error:
         raise TypeError(_WANTED + f"Found one that is not: {error}. Make a tuple or a string of it.") from None
     with contextlib.suppress(TypeError):
-        found.sort()
+        return sorted(found)  # a copy: a sort in place that fails leaves the half of it
     return found
 
 

@@ -125,3 +125,8 @@ def test_a_loss_that_is_not_finite_is_named_by_the_users_id():
     groups = partition(SITES, 5, CPU)
     with pytest.raises(ValueError, match="mean loss of nan in environment Kiel"):
         check_finite_losses(torch.tensor([1.0, torch.nan, 2.0]), groups)
+
+
+@pytest.mark.parametrize("ids", [[1, 3, 2, "a"], [9, 1, 8, (2, 0), 7], ["b", "a", 1]])
+def test_ids_without_an_order_stay_as_they_appear(ids):
+    assert list(partition(ids, len(ids), CPU).ids) == ids
