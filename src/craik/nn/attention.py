@@ -77,7 +77,7 @@ def word_attention(
         TypeError: no tensors of floating numbers of one type; a mask that is not of booleans.
         ValueError: shapes that do not fit, no rows, a sharpness that is not positive.
     """
-    _check_pair(words, regions)
+    _check_pair(words, regions, mask)
     check_positive("sharpness", sharpness)
     shares = _softmax(words @ regions.mT, None if mask is None else mask.unsqueeze(-1), -2)
     weights = (sharpness * shares).softmax(-1)
@@ -102,7 +102,7 @@ def region_attention(
         TypeError: no tensors of floating numbers of one type; a mask that is not of booleans.
         ValueError: shapes that do not fit, no rows.
     """
-    _check_pair(words, regions)
+    _check_pair(words, regions, mask)
     return attend(regions, words, words, None if mask is None else mask.unsqueeze(-2), scale=1.0)
 
 
@@ -133,7 +133,9 @@ def _check_together(*tensors: Tensor, whole: Tensor | None = None) -> None:
         )
 
 
-def _check_pair(words: Tensor, regions: Tensor) -> None:
+def _check_pair(words: Tensor, regions: Tensor, mask: Tensor | None) -> None:
+    if mask is not None:
+        check_mask("mask", mask, "...", "T")
     check_floats("words", words, "...", "rows", "features", way_out="Add an axis.")
     check_floats("regions", regions, "...", "rows", "features", like=words, way_out="Add an axis.")
     if words.shape[-1] != regions.shape[-1]:

@@ -26,6 +26,7 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
+from craik.nn.mixtures import at_temperature
 
 
 def gumbel_softmax(
@@ -51,7 +52,7 @@ def gumbel_softmax(
     check_positive("temperature", temperature, way_out="For the limit 0 take the one-hot of the largest logit.")
     check_flag("hard", hard)
     perturbed = _perturbed(logits, generator)
-    soft = (perturbed / temperature).softmax(-1).to(logits.dtype)
+    soft = at_temperature(perturbed, temperature).softmax(-1).to(logits.dtype)
     # Not the largest of the soft sample: at a large temperature its components round to one number, and the first would win.
     return _StraightThrough.apply(soft, perturbed.argmax(-1)) if hard else soft
 

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import conv_transpose2d
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from craik.arguments import check_flag, check_floats, check_generator, check_kind, check_whole
 
@@ -190,6 +191,8 @@ class CoordConvTranspose2d(nn.Module):
 def _grid_like(x: Tensor, radius: bool) -> Tensor:
     height, width = x.shape[-2:]
     if torch.compiler.is_compiling():  # a compiler makes constants of its own, and cannot look into a cache
+        return _made(height, width, radius, x.dtype, x.device)
+    if is_in_torch_dispatch_mode():  # a fake tensor's grid would be kept for the true ones after it
         return _made(height, width, radius, x.dtype, x.device)
     return _kept(height, width, radius, x.dtype, x.device)
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm as normalise_weight
 
-from craik.arguments import check_generator
+from craik.arguments import check_decay, check_generator
 
 Init = Literal["kaiming", "default"]
 
@@ -36,8 +36,13 @@ def mlp(
         init: "kaiming" draws He-normal weights and sets biases to 0.01, as the papers' published code does; "default" is
             PyTorch's own, about 2.4 times smaller.
         batch_norm: put BatchNorm before each activation.
-        dropout: probability of dropping a hidden unit.
+        dropout: probability of dropping a hidden unit, below 1.
+
+    Raises:
+        TypeError: no generator, a probability that is no number.
+        ValueError: a probability outside [0, 1).
     """
+    check_decay("dropout", dropout)
     modules: list[nn.Module] = []
     features = inputs
     for _ in range(layers):
@@ -115,9 +120,14 @@ class CodePerceptron(nn.Module):
 
 
 class Dropout(nn.Dropout):
-    """Dropout that draws from a generator of its own; torch's knows the global one only."""
+    """Dropout that draws from a generator of its own; torch's knows the global one only.
+
+    Raises:
+        ValueError: a probability outside [0, 1): if all were dropped, none could be scaled.
+    """
 
     def __init__(self, probability: float, generator: Generator) -> None:
+        check_decay("probability", probability)
         super().__init__(probability)
         self.generator = generator
 

@@ -18,7 +18,16 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
-from craik.arguments import check_decay, check_flag, check_generator, check_kind, check_positive, check_shape, check_whole
+from craik.arguments import (
+    check_decay,
+    check_flag,
+    check_generator,
+    check_ids,
+    check_kind,
+    check_positive,
+    check_shape,
+    check_whole,
+)
 from craik.nn.perceptrons import Dropout
 
 EPSILON = 1e-12
@@ -148,16 +157,19 @@ class Encoder(nn.Module):
             attended: False at padding, which no position then attends to; what stands there itself means nothing.
 
         Raises:
-            TypeError: no tensor.
-            ValueError: another shape, more positions than there are, or a row of padding alone.
+            TypeError: no tensor, ids or segments that are no whole numbers.
+            ValueError: another shape, ids that there are not, more positions than there are, or a row of padding alone.
         """
         check_shape("ids", ids, "B", "T", way_out="A single sequence needs a first dimension of 1.")
+        check_ids("ids", ids, "B", "T", count=self.sizes.vocabulary)
         rows, length = ids.shape
         if length > self.sizes.positions:
             raise ValueError(
                 f"Sequences should have at most {self.sizes.positions} positions, which the table has. Found {length}. "
                 "Cut them, or make the encoder with more `positions`."
             )
+        if segments is not None:
+            check_ids("segments", segments, *ids.shape, count=self.sizes.segments)
         mask = None if attended is None else self._mask(attended, rows, length)
         h = self.words(ids) + self.positions.weight[:length]
         h = h + (self.segments.weight[0] if segments is None else self.segments(segments))

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -95,3 +96,10 @@ def test_masks_work_in_half_types(dtype):
     words = word_attention(half.detach(), half.detach(), mask=torch.tensor([True, True, False]))
     wanted = word_attention(x, x, mask=torch.tensor([True, True, False]))
     torch.testing.assert_close(words.context.double(), wanted.context, rtol=0, atol=0.05)
+
+
+def test_masks_are_tensors_of_booleans(as_installed):
+    for mask, error in (([[True] * 5], TypeError), (np.ones(5, dtype=bool), TypeError), (torch.ones(5), TypeError)):
+        for call in (word_attention, region_attention):
+            with pytest.raises(error, match="`mask`"):
+                call(WORDS if call is word_attention else REGIONS, REGIONS if call is word_attention else WORDS, mask=mask)

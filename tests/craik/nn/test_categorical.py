@@ -129,3 +129,11 @@ def test_empty_batches_types_and_ids_are_refused_before_anything_is_drawn():
         chosen(torch.zeros(3), torch.tensor([0, 2]))
     with pytest.raises(TypeError, match="`soft` should hold floating numbers"):
         straight_through(torch.tensor([0, 1]))
+
+
+def test_a_temperature_below_all_quotients_gives_a_one_hot():
+    logits = torch.tensor([0.0, 1.0, -torch.inf])
+    found = [gumbel_softmax(logits, 1e-39, generator(seed)) for seed in range(20)]
+    assert torch.equal(
+        torch.stack(found), torch.stack([gumbel_softmax(logits, 1.0, generator(s), hard=True) for s in range(20)])
+    )

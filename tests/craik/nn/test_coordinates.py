@@ -3,6 +3,7 @@ import copy
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import nn_oracles as oracles
 from cpu_alone import ON_A_GPU
@@ -113,3 +114,9 @@ def test_empty_batches_and_other_types_are_refused():
             layer(None)
         with torch.autocast(layer.conv.weight.device.type, dtype=torch.bfloat16):
             assert layer(torch.zeros(1, 2, 4, 4, dtype=torch.bfloat16)).isfinite().all()
+
+
+def test_a_grid_of_fake_tensors_is_not_kept():
+    with FakeTensorMode():
+        add_coordinates(torch.zeros(1, 1, 7, 9))
+    assert add_coordinates(torch.zeros(1, 1, 7, 9))[0, 1, 0, 0].item() == -1

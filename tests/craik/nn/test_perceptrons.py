@@ -88,3 +88,11 @@ def test_the_global_generator_is_never_drawn_from(as_installed):
     with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
         relu_mlp((2, 1), None)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("dropout", [1.0, -0.5])
+def test_a_probability_of_dropping_lies_below_1(dropout):
+    with pytest.raises(ValueError, match=r"`dropout` should lie in \[0, 1\)"):
+        make(dropout=dropout)
+    with pytest.raises(ValueError, match=r"`probability` should lie in \[0, 1\)"):
+        Dropout(dropout, torch.Generator())

@@ -512,3 +512,19 @@ def test_refusals():
         optimizer.step(running=torch.ones(2))
     with pytest.raises(ValueError, match=r"shape \(2,\)"):
         optimizer.step(running=torch.ones(3, dtype=torch.bool))
+
+
+def test_rates_and_parameters_of_another_kind(as_installed):
+    stack = Stack([relu_mlp((5, 7, 3), torch.Generator())] * 2)
+    with pytest.raises(TypeError, match=r"`rates` should be a number, or one for each member. Found NoneType"):
+        StackedAdam(stack.parameters(), None)
+    with pytest.raises(TypeError, match="`betas` should be a pair"):
+        StackedAdam(stack.parameters(), betas=0.9)
+    with pytest.raises(ValueError, match="`betas` should be a pair"):
+        StackedAdam(stack.parameters(), betas=(0.9,))
+    for params in (stack.named_parameters(), [{"params": list(stack.parameters())}]):
+        with pytest.raises(TypeError, match=r"`params` should be a list of parameters.*without groups or names"):
+            StackedAdam(params)
+    for rates in (np.float32(0.1), np.full(2, 0.1, dtype=np.float32)):
+        found = StackedAdam(stack.parameters(), rates).param_groups[0]["lr"]
+        assert found.tolist() == [float(np.float32(0.1))] * 2

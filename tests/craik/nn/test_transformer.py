@@ -137,3 +137,13 @@ def test_a_query_with_no_allowed_key_gets_zeros_whatever_the_dropout():
     by_hand, torch_s = block.train()._attended(q, k, v, mask), block.eval()._attended(q, k, v, mask)
     torch.testing.assert_close(by_hand, torch_s, rtol=0, atol=1e-11)
     assert bool((by_hand[:, :, :2] == 0).all())
+
+
+def test_ids_and_segments_that_there_are_not(as_installed):
+    encoder = Encoder(SIZES, seeded())
+    with pytest.raises(TypeError, match="`ids` should hold whole numbers"):
+        encoder(ids().float())
+    with pytest.raises(ValueError, match=r"`ids` should be numbers from 0 to 19. Found \d+ to 20"):
+        encoder(torch.where(ids() == ids()[0, 0], 20, ids()))
+    with pytest.raises(ValueError, match="`segments` should be numbers from 0 to 1"):
+        encoder(ids(), ids().clamp(min=2))

@@ -1,13 +1,15 @@
 """Adam with a learning rate, a weight decay and a step count for each member."""
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, cast
 
+import numpy as np
 import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from craik.arguments import check_decay, check_not_negative, check_positive
+from craik.arguments import check_decay, check_each, check_kind, check_not_negative, check_positive
 
 
 class StackedAdam(torch.optim.Optimizer):
@@ -27,7 +29,7 @@ class StackedAdam(torch.optim.Optimizer):
         eps: added to the root of the second moment.
 
     Raises:
-        TypeError: rates or decays that are no numbers.
+        TypeError: parameters in groups or with names, rates, decays or betas that are no numbers.
         ValueError: no parameters, a leading axis of different lengths, or numbers out of their range.
     """
 
@@ -41,7 +43,11 @@ class StackedAdam(torch.optim.Optimizer):
         eps: float = 1e-8,
     ) -> None:
         parameters = list(params)
+        check_each("params", parameters, Tensor, "parameters", way_out="Pass those of a Stack, without groups or names.")
         members = _members(parameters)
+        check_kind("betas", betas, (tuple, list), "a pair of numbers", way_out="Adam's own are (0.9, 0.999).")
+        if len(betas) != 2:
+            raise ValueError(f"`betas` should be a pair of numbers. Found {len(betas)}. Adam's own are (0.9, 0.999).")
         for index, beta in enumerate(betas):
             check_decay(f"betas[{index}]", beta)
         check_positive("eps", eps)
@@ -109,8 +115,12 @@ def _members(parameters: list[Tensor]) -> int:
 
 
 def _each(name: str, values: Sequence[float] | Tensor | float, members: int) -> Tensor:
-    listed = values.tolist() if isinstance(values, Tensor) else values
-    numbers = [listed] * members if isinstance(listed, int | float) else list(listed)
+    listed = values.tolist() if isinstance(values, Tensor | np.ndarray | np.generic) else values
+    if not isinstance(listed, Real | Iterable):
+        raise TypeError(
+            f"`{name}` should be a number, or one for each member. Found {type(listed).__name__}. Pass one for all."
+        )
+    numbers = [listed] * members if isinstance(listed, Real) else list(listed)
     if len(numbers) != members:
         raise ValueError(
             f"`{name}` should hold one number for each of {members} members. Found {len(numbers)}. Pass one for all."
