@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -19,6 +20,10 @@ from craik.skips.dynamics import Dynamics
 from craik.skips.sampling import Sampled
 
 _WEIGHTS, _CARD = "model.safetensors", "card.json"
+"""The weights' name in older folders, whose card names none, and the card's; weights have their digest in their name now."""
+
+_NAMED = re.compile(r"model(-[0-9a-f]{16})?\.safetensors")
+"""Names of weights that `save` gives, or gave."""
 
 
 class Loaded(NamedTuple):
@@ -36,23 +41,29 @@ def save(dynamics: Dynamics, folder: str | os.PathLike[str], settings: Mapping[s
 
     Args:
         dynamics: whose model is a `torch.nn.Module`.
-        folder: made if there is none; the two files of that name are replaced.
+        folder: made if there is none. What `save` wrote there before is replaced; whenever that is interrupted, the folder
+            holds the old dynamics or the new.
         settings: what else should be known, such as ``{"matching": Greedy(8), "steps": 1000}``: numbers, words, lists,
             dictionaries, and frozen dataclasses such as matchings and schedules.
 
     Raises:
-        TypeError: no dynamics, a model that is no module, or a setting that JSON cannot hold.
+        TypeError: no dynamics, a model that is no module or whose state is not of tensors alone, settings that are no
+            dictionary or that JSON cannot hold.
         ImportError: safetensors is not installed.
     """
     check_kind("dynamics", dynamics, Dynamics, "a Dynamics", way_out="Write save(dynamics, folder), in this order.")
     check_path("folder", folder)
     if not isinstance(dynamics.model, nn.Module):
         raise TypeError(f"A saved model should be a torch.nn.Module. Found {type(dynamics.model).__name__}. Wrap it in one.")
+    check_kind("settings", settings, (Mapping, type(None)), "a dictionary, or None", way_out="Name each of them.")
     weights = _weights(dynamics.model, dynamics.compare)
     stored = safetensors("torch").save(weights)
+    digest = sha256(stored)
+    name = f"model-{digest[:16]}.safetensors"
     card = {
         "craik": importlib.metadata.version("craik"),
-        "weights_sha256": sha256(stored),
+        "weights": name,
+        "weights_sha256": digest,
         "loss": _described(dynamics.loss),
         "functions": [name for name in ("compare", "feedback") if getattr(dynamics, name) is not None],
         "settings": dict(settings or {}),
@@ -63,8 +74,12 @@ def save(dynamics: Dynamics, folder: str | os.PathLike[str], settings: Mapping[s
         raise TypeError(f"`settings` should be numbers, words, lists, dictionaries and dataclasses. {error}.") from error
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    write_at_once(target / _WEIGHTS, stored)
+    # The card says which weights are its own: until it is replaced, those before are.
+    write_at_once(target / name, stored)
     write_at_once(target / _CARD, text.encode())
+    for path in target.iterdir():
+        if path.name != name and _NAMED.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
 def load(
@@ -87,15 +102,15 @@ def load(
     Raises:
         TypeError: no path, or a model that is no module.
         FileNotFoundError: no weights or no card in the folder.
-        ValueError: a card that `save` has not written, weights that are not the card's, a model of other shapes, or something
-            needed that is not given.
+        ValueError: a card that `save` has not written, weights that are not the card's, a model of other shapes or of types
+            that would round them, or something needed that is not given.
         ImportError: safetensors is not installed.
     """
     check_path("folder", folder)
     check_kind("model", model, nn.Module, "a torch.nn.Module", way_out="Write load(folder, model), in this order.")
     source = Path(folder)
     card = _read_card(source)
-    stored = (source / _WEIGHTS).read_bytes()
+    stored = (source / card.get("weights", _WEIGHTS)).read_bytes()
     if sha256(stored) != card["weights_sha256"]:
         raise ValueError(f"The weights should be those that the card was written with. Found others in {source}. Save again.")
     given = {"compare": compare, "feedback": feedback}
@@ -105,7 +120,9 @@ def load(
             f"`{missing[0]}` should be given: the saved dynamics had one, and functions are not saved. Found None."
         )
     weights = safetensors("torch").load(stored)
-    _check_shapes(weights, _weights(model, compare))
+    fresh = _weights(model, compare)
+    _check_shapes(weights, fresh)
+    _check_types(weights, fresh)
     for prefix, module in (("model.", model), ("compare.", compare)):
         if isinstance(module, nn.Module):
             own = {name.removeprefix(prefix): each for name, each in weights.items() if name.startswith(prefix)}
@@ -114,11 +131,7 @@ def load(
 
 
 def _read_card(source: Path) -> dict[str, Any]:
-    missing = [name for name in (_CARD, _WEIGHTS) if not (source / name).is_file()]
-    if missing:
-        raise FileNotFoundError(
-            f"A saved dynamics should be in {source}. Found no {missing[0]}. Give the folder that `save` wrote."
-        )
+    _check_there(source, _CARD)
     try:
         card = json.loads((source / _CARD).read_bytes())
     except ValueError as error:  # no JSON, or no text
@@ -126,16 +139,28 @@ def _read_card(source: Path) -> dict[str, Any]:
     lacking = [key for key in ("weights_sha256", "loss", "functions") if not isinstance(card, dict) or key not in card]
     if lacking:
         raise ValueError(f"{source / _CARD} should be a card that `save` wrote. Found no {lacking[0]!r}. Save again.")
+    name = card.get("weights", _WEIGHTS)
+    if not (isinstance(name, str) and _NAMED.fullmatch(name)):
+        raise ValueError(f"{source / _CARD} should be a card that `save` wrote. Found weights {name!r}. Save again.")
+    _check_there(source, name)
     return card
+
+
+def _check_there(source: Path, name: str) -> None:
+    if not (source / name).is_file():
+        raise FileNotFoundError(f"A saved dynamics should be in {source}. Found no {name}. Give the folder that `save` wrote.")
 
 
 def _weights(model: nn.Module, compare: object) -> dict[str, Tensor]:
     modules = {"model": model} | ({"compare": compare} if isinstance(compare, nn.Module) else {})
-    return {
-        f"{prefix}.{name}": each.detach().cpu().contiguous().clone()
-        for prefix, module in modules.items()
-        for name, each in module.state_dict().items()
-    }
+    found = {f"{prefix}.{name}": each for prefix, module in modules.items() for name, each in module.state_dict().items()}
+    for name, each in found.items():
+        if not isinstance(each, Tensor):  # a module's extra state
+            raise TypeError(
+                f"A saved model's state should be tensors. Found {type(each).__name__} under {name!r}. Make a buffer of it, or "
+                "leave it out of the state dictionary."
+            )
+    return {name: each.detach().cpu().contiguous().clone() for name, each in found.items()}
 
 
 def _check_shapes(saved: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> None:
@@ -146,6 +171,16 @@ def _check_shapes(saved: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> N
             f"`model` should have the weights that were saved. Found {here.get(wrong[0])} where {there.get(wrong[0])} was "
             f"saved, {wrong[0]!r}{f' and {len(wrong) - 1} more' if len(wrong) > 1 else ''}. Make it with the card's settings."
         )
+
+
+def _check_types(saved: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> None:
+    """Refuse types that do not hold the saved numbers as they are; wider ones do."""
+    for name, each in saved.items():
+        if torch.promote_types(each.dtype, fresh[name].dtype) != fresh[name].dtype:
+            raise ValueError(
+                f"`model` should have weights of the types that were saved, or wider ones. Found {fresh[name].dtype} where "
+                f"{each.dtype} was saved, {name!r}. Convert the fresh model before, with model.to({each.dtype})."
+            )
 
 
 def _described(loss: Loss) -> dict[str, Any] | None:
