@@ -1,5 +1,7 @@
 """How far a world moves by itself: what the loss of a match is divided by where skips are relative to distance."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -7,6 +9,9 @@ from torch import Tensor
 from craik.arguments import check_callable, check_kind, check_whole
 from craik.losses import Loss, SquaredError, evaluated
 from craik.trajectories import Trajectories
+
+_NUMBERS = 1 << 24
+"""In as many frames are compared with later ones at once."""
 
 
 @torch.no_grad()
@@ -34,11 +39,13 @@ def displacement(trajectories: Trajectories, horizon: int, loss: Loss | None = N
         check_callable("loss", loss, "a function of predictions and frames, or None")
     check_whole("horizon", horizon, 1)
     found: list[Tensor] = []
+    each = max(1, _NUMBERS // max(1, math.prod(trajectories.frame_shape)))  # pairs to compare at once
     for k in range(1, min(horizon, int(trajectories.lengths.max()) - 1) + 1):
         own = torch.arange(trajectories.time - k) < (trajectories.lengths - k)[:, None]
         rows, times = own.nonzero().unbind(1)
-        start, end = (trajectories.at(rows, at, _wide(trajectories)) for at in (times, times + k))
-        found.append(evaluated(loss or SquaredError(), start, end).double().mean().cpu())
+        parts = zip(rows.split(each), times.split(each), strict=True)
+        losses = [_apart(trajectories, loss or SquaredError(), some, at, k).double() for some, at in parts]
+        found.append(torch.cat(losses).mean().cpu())
     if not found:
         raise ValueError("A displacement should be measured over 2 frames or more. Found none so long. Take longer ones.")
     found += found[-1:] * (horizon - len(found))
@@ -52,5 +59,8 @@ def displacement(trajectories: Trajectories, horizon: int, loss: Loss | None = N
     return scale
 
 
-def _wide(trajectories: Trajectories) -> torch.dtype:
-    return torch.promote_types(trajectories.value_dtype, torch.float32)
+def _apart(trajectories: Trajectories, loss: Loss, rows: Tensor, times: Tensor, k: int) -> Float[Tensor, " n"]:
+    """Return the loss of each of some frames and the one k after it."""
+    wide = torch.promote_types(trajectories.value_dtype, torch.float32)
+    start, end = (trajectories.at(rows, at, wide) for at in (times, times + k))
+    return evaluated(loss, start, end)
