@@ -45,7 +45,7 @@ def candidate_losses(
             first = int(matched.matched[b, u] - matched.skips[b, u]) + 1
             frames = range(first, min(first + horizon, int(targets.lengths[b])))
             z = matched.predictions.frames[b, u : u + 1]
-            z = (z if compare is None else compare(z)).to(targets.value_dtype)
+            z = (z if compare is None else compare(z.clone())).to(targets.value_dtype)  # an encoder may work in place
             losses = evaluated(loss, z.expand(len(frames), *z.shape[1:]), targets.at([b] * len(frames), list(frames)))
             found[b, u, : len(frames)] = losses.cpu()
     return found

@@ -137,7 +137,7 @@ class Steps:
         """
         losses, gained = torch.cat(self._losses), self._gained()
         if self._cumulants is not None and gained is not None:
-            losses = losses + self._cumulants.priced(torch.cat(self._gains), gained)
+            losses = losses + self._cumulants.priced(torch.cat(self._gains), gained).to(losses.dtype)
         at = rows, _ = _whole(self._rows), _whole(self._steps)
         steps = torch.bincount(rows, minlength=len(self._lengths))
         # Half precision would stop to count at 256 steps of a loss of 1.

@@ -107,8 +107,8 @@ def training_step(
         keep_predictions: return the predictions, too.
 
     Raises:
-        TypeError, ValueError: those of `match`; what is no optimiser, or one of another model; a loss that no parameter has a
-            part in, of a frozen model or within `torch.no_grad`.
+        TypeError, ValueError: those of `match`; what is no optimiser, one of another model, or LBFGS, which needs a closure; a
+            loss that no parameter has a part in, of a frozen model or within `torch.no_grad`.
         FloatingPointError: the loss is not finite, or a prediction that is kept; parameters and optimiser are as they were.
     """
     check_optimizer(dynamics, optimizer)
@@ -135,6 +135,11 @@ def check_optimizer(dynamics: Dynamics, optimizer: Optimizer) -> None:
         TypeError, ValueError: that.
     """
     check_kind("optimizer", optimizer, Optimizer, "a torch.optim.Optimizer", way_out="torch.optim.Adam(model.parameters()).")
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise TypeError(
+            "`optimizer` should step with the gradients it finds. Found LBFGS, which evaluates the loss again at each step. "
+            "Write a loop with `match` in the closure of its step, or take another."
+        )
     check_dynamics(dynamics)
     if not isinstance(dynamics.model, Module):
         return

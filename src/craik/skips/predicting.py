@@ -102,7 +102,8 @@ class Predictor:
     def predict(self, inputs: Tensor, rows: Sequence[int], times: Sequence[int]) -> Tensor:
         """Return the model's predictions from inputs that stand at the given frames, as rows of `layout`.
 
-        A model may work in place: inputs that are a view of the trajectories are copied before.
+        A model may work in place: inputs that are a view of the trajectories are copied before. Or it may return the same
+        memory each time, as a layer that writes `out=` does where no gradient is kept: what it returns is copied, too.
 
         Raises:
             TypeError: the model returned no tensor of floats, or not as many as its dynamics have.
@@ -111,7 +112,8 @@ class Predictor:
         if inputs.untyped_storage().data_ptr() == self.trajectories.frames.untyped_storage().data_ptr():
             inputs = inputs.clone()
         frames, state = self.layout.split(inputs, self.trajectories.frame_shape)
-        return self.layout.row(self.dynamics.outcome(frames, self.dynamics.given(rows, times, inputs.device), state))
+        made = self.layout.row(self.dynamics.outcome(frames, self.dynamics.given(rows, times, inputs.device), state))
+        return made if made.requires_grad or not self.layout.plain else made.clone()
 
     def compared(self, prediction: Tensor, count: int) -> Float[Tensor, "n *y"]:
         """Return what the loss sees of `count` predictions.
@@ -121,7 +123,9 @@ class Predictor:
             ValueError: another shape than the loss expects, or logits where it compares probabilities.
         """
         prediction, compare = self.layout.prediction(prediction), self.dynamics.compare
-        seen = prediction if compare is None else compare(prediction.clone())  # an encoder may work in place
+        seen = prediction if compare is None else compare(prediction.clone())  # an encoder may work in place, as a model may
+        if compare is not None and isinstance(seen, Tensor) and not seen.requires_grad:  # pyright: ignore[reportUnnecessaryIsInstance]
+            seen = seen.clone()
         expected = (count, *prediction_shape(self.dynamics.loss, self.targets.frame_shape))
         if tuple(seen.shape) != expected:
             what = "The model" if compare is None else "`compare`"

@@ -50,7 +50,10 @@ class Sampled:
         draw = torch.randn if self.noise == "normal" else torch.rand
         shape = tuple(frame_shape) if self.shape is None else self.shape
         noise = torch.stack([torch.zeros(shape) if each is None else draw(shape, generator=each) for each in streams])
-        return self.sample(prediction, noise.to(prediction.device, prediction.dtype))
+        noise = noise.to(prediction.device, prediction.dtype)
+        if self.noise == "uniform":  # in a half type numbers near 1 would round to it
+            noise = noise.clamp(max=1 - torch.finfo(noise.dtype).eps / 2)
+        return self.sample(prediction, noise)
 
 
 def stream(generator: Generator) -> Generator:

@@ -12,7 +12,7 @@ from torch import nn
 import skips_oracles as oracles
 from craik import losses
 from craik.schedules import Linear
-from craik.skips import Actions, Aligned, Dynamics, Fixed, Greedy, candidate_losses, match
+from craik.skips import Actions, Aligned, Dynamics, Fixed, Greedy, SoftGreedy, TimeAgnostic, candidate_losses, match
 from craik.trajectories import Trajectories
 
 FRAME = (2, 3)
@@ -299,6 +299,16 @@ def test_candidate_losses_are_those_of_the_window():
         assert table[b, len(found.predictions[b]) :].isinf().all()
 
 
+def test_an_encoder_in_place_leaves_the_kept_predictions():
+    x = random_walks([6, 3], 4, in_bytes=None)
+    dynamics = Dynamics(Net(), losses.SquaredError(), compare=lambda z: z.clamp_(min=0))
+    found = match(dynamics, x, Greedy(3), keep_predictions=True)
+    before = found.predictions.frames.clone()
+    assert bool((before < 0).any())
+    candidate_losses(found, x, losses.SquaredError(), 3, dynamics.compare)
+    assert torch.equal(found.predictions.frames, before)
+
+
 def test_predictions_under_autocast_are_compared_in_full():
     net = nn.Sequential(nn.Flatten(), nn.Linear(6, 6), nn.Unflatten(1, FRAME))
     x = random_walks([9, 5], 4, in_bytes=True)
@@ -431,3 +441,24 @@ def test_candidates_of_another_batch_are_refused(lengths, found):
     matched = match(Dynamics(Net(), losses.SquaredError()), x, Greedy(3), keep_predictions=True)
     with pytest.raises(ValueError, match=rf"of the same batch\. Found {found}\. Pass the trajectories"):
         candidate_losses(matched, random_walks(lengths, 4, in_bytes=None), losses.SquaredError(), 3)
+
+
+class Rewritten:
+    """Returns the same memory each time, as a layer with out= does; or new memory."""
+
+    def __init__(self, same):
+        self.buffer = torch.zeros(30, *FRAME, dtype=torch.float64) if same else None
+
+    def __call__(self, frames):
+        return frames * 0.9 + 0.1 if self.buffer is None else torch.add(frames * 0.9, 0.1, out=self.buffer[: len(frames)])
+
+
+@pytest.mark.parametrize("part", ["model", "compare"])
+@pytest.mark.parametrize("matching", [Greedy(3), Fixed(2), Aligned(3, "predictions"), TimeAgnostic(), SoftGreedy(3, 0.1)])
+def test_what_returns_the_same_memory_each_time_is_matched_as_what_does_not(matching, part):
+    x = random_walks([8, 8, 6], 4, in_bytes=None)
+    made = [{"model": lambda frames: frames * 1.1, "compare": None} | {part: Rewritten(same)} for same in (True, False)]
+    with torch.no_grad():
+        one, other = (match(Dynamics(loss=losses.SquaredError(), **parts), x, matching) for parts in made)
+    assert torch.equal(one.matched, other.matched)
+    assert torch.equal(one.step_losses, other.step_losses)

@@ -139,3 +139,12 @@ def test_what_cannot_be_is_refused(call, error, sentence):
 
 def test_matchings_are_as_they_were():
     check_matching(Greedy(3, 0.5))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_uniform_noise_stays_below_1(dtype):
+    sampled = Sampled(lambda _, noise: noise, "uniform", (5000,))
+    found = sampled.drawn(torch.zeros(1, 5000, dtype=dtype), (5000,), each([0]))
+    assert found.dtype == dtype
+    assert float(found.max()) < 1
+    assert torch.equal(found[0], torch.rand(5000, generator=each([0])[0]).to(dtype).clamp(max=float(found.max())))

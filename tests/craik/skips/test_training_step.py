@@ -110,3 +110,11 @@ def test_a_transform_around_match_is_refused(matching):
 
     with pytest.raises(TypeError, match=r"Found a transform of torch\.func .* Differentiate the loss with backward\(\)"):
         torch.func.grad(loss)(torch.tensor(0.5))
+
+
+def test_an_optimiser_that_evaluates_again_is_refused_before_anything_changes():
+    model = linear()
+    model.weight.grad = torch.ones_like(model.weight)
+    with pytest.raises(TypeError, match=r"Found LBFGS.*in the closure"):
+        training_step(Dynamics(model, SquaredError()), world(), Greedy(3), torch.optim.LBFGS(model.parameters()))
+    assert bool((model.weight.grad == 1).all())

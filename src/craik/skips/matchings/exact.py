@@ -118,11 +118,15 @@ def fits(targets: Trajectories, width: int) -> bool:
 
 
 def _sliding(targets: Trajectories, width: int, dtype: torch.dtype) -> Shaped[Tensor, "starts numbers"]:
-    """Return every window of the batch as a row: a view, in which the next begins a frame later; zeros behind the end."""
+    """Return every window of the batch as a row: a view, in which the next begins a frame later.
+
+    Behind a trajectory's end its last frame is repeated: padding may be what a loss cannot compare with, such as no class.
+    """
     numbers = math.prod(targets.frame_shape)
     frames = targets.decoded(targets.frames.detach(), dtype)
-    padded = frames.new_zeros((len(targets), targets.time + width, numbers))
-    padded[:, : targets.time] = frames.reshape(len(targets), targets.time, numbers)
+    own = torch.arange(targets.time + width).clamp(max=targets.lengths[:, None] - 1).to(frames.device)
+    rows = torch.arange(len(targets), device=frames.device)[:, None]
+    padded = frames.reshape(len(targets), targets.time, numbers)[rows, own].contiguous()
     starts = len(targets) * (targets.time + width) - width + 1
     return padded.as_strided((starts, width * numbers), (numbers, 1))
 

@@ -46,7 +46,8 @@ class Ranker:
         self._horizon, self._last = horizon, last
         self._batched = targets.device.type != "cpu" if batched is None else batched
         # With targets in [0, 1] a loss also computes with 1 - x, however faint x is.
-        self._peak = max(targets.peak, (largest_target(loss) or 0.0) / targets.scale)
+        computed: float = largest_target(loss) or getattr(loss, "largest_computed", 0.0)  # the second of a sum of losses
+        self._peak = max(targets.peak, computed / targets.scale)
         self._unit = _ROUNDING * torch.finfo(self._dtype).eps * self._peak
         self._constant_unit = _ROUNDING * torch.finfo(self._dtype).eps / targets.scale
         self._windows: dict[int, Window] = {}

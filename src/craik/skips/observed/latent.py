@@ -49,4 +49,4 @@ def _encode(encoder: Callable[[Tensor], Tensor], frames: Tensor) -> Tensor:
     latents = encoder(frames)
     if len(latents) != len(frames):
         raise ValueError(f"`encoder` should return one latent for each of {len(frames)} frames. Found {len(latents)}.")
-    return latents
+    return latents if latents.requires_grad else latents.clone()  # an encoder may return the same memory each time

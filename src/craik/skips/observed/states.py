@@ -146,6 +146,11 @@ class StateLoss:
 class RankableStateLoss(StateLoss):
     """The same of `craik.losses` alone, whose windows are ranked by products."""
 
+    @property
+    def largest_computed(self) -> float:
+        """The largest number that an entry's loss computes with, however faint its targets x are: with 1 - x, for example."""
+        return max(largest_target(loss) or 0.0 for loss in self.losses.values())
+
     def ranking(self, prediction: Float[Tensor, "n z"]) -> Ranking:
         """Return the loss as a function of its target: the sum of the entries', each with its own factor."""
         made, parts = _unpacked(prediction, self._made), dict[str, tuple[Tensor, Tensor]]()

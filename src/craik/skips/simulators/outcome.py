@@ -77,6 +77,7 @@ class Layout:
     """How predictions lie in one tensor with cumulants and state: [prediction, cumulants, state], flat, one row for each.
 
     A matching cuts, joins and orders rows, and need not know what they hold. Where there is neither, rows are predictions.
+    Parts of several types lie there in the widest, which holds each number as it is, and come out in their own.
 
     Args:
         width: of cumulants; 0 where there are none.
@@ -86,6 +87,10 @@ class Layout:
     width: int = 0
     state: tuple[int, ...] | None = None
     _shape: tuple[int, ...] = ()
+    _made: tuple[torch.dtype, torch.dtype] | None = None
+    """Types of predictions and states that lie in rows."""
+    _given: tuple[torch.dtype, torch.dtype] | None = None
+    """Types of frames and states that lie in inputs."""
 
     @property
     def plain(self) -> bool:
@@ -97,11 +102,15 @@ class Layout:
         if self.plain:
             return outcome.prediction
         self._shape = tuple(outcome.prediction.shape[1:])
+        self._made = outcome.prediction.dtype, (outcome.prediction if outcome.state is None else outcome.state).dtype
         return torch.cat([part.reshape(len(part), -1) for part in outcome if part is not None], dim=1)
 
     def prediction(self, rows: Tensor) -> Tensor:
         """Return the predictions of rows."""
-        return rows if self.plain else rows[:, : rows.shape[1] - self._tail].reshape(len(rows), *self._shape)
+        if self.plain:
+            return rows
+        assert self._made is not None  # rows come from `row`
+        return rows[:, : rows.shape[1] - self._tail].reshape(len(rows), *self._shape).to(self._made[0])
 
     def cumulants(self, rows: Tensor) -> Float[Tensor, "n width"]:
         """Return the cumulants of rows."""
@@ -112,16 +121,21 @@ class Layout:
         """Return inputs: frames, with the states of rows, or initial ones, beside them."""
         if self.state is None:
             return frames
-        state = initial if rows is None else rows[:, rows.shape[1] - self._states :]
-        assert state is not None  # one of both is given
-        return torch.cat([frames.reshape(len(frames), -1), state.reshape(len(frames), -1).to(frames.dtype)], dim=1)
+        if rows is not None:
+            assert self._made is not None  # rows come from `row`
+            initial = rows[:, rows.shape[1] - self._states :].to(self._made[1])
+        assert initial is not None  # one of both is given
+        self._given = frames.dtype, initial.dtype
+        return torch.cat([frames.reshape(len(frames), -1), initial.reshape(len(frames), -1)], dim=1)
 
     def split(self, inputs: Tensor, frame_shape: Sequence[int]) -> tuple[Tensor, Tensor | None]:
         """Return the frames and states of inputs."""
         if self.state is None:
             return inputs, None
         cut = inputs.shape[1] - self._states
-        return inputs[:, :cut].reshape(-1, *frame_shape), inputs[:, cut:].reshape(-1, *self.state)
+        assert self._given is not None  # inputs come from `with_state`
+        frames, states = inputs[:, :cut].to(self._given[0]), inputs[:, cut:].to(self._given[1])
+        return frames.reshape(-1, *frame_shape), states.reshape(-1, *self.state)
 
     @property
     def _states(self) -> int:

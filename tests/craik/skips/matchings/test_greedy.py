@@ -12,7 +12,7 @@ import skips_oracles as oracles
 from cpu_alone import ON_A_GPU
 from craik import losses
 from craik.skips import Dynamics, Greedy, displacement, match
-from craik.skips.matchings import greedy
+from craik.skips.matchings import greedy, relative
 from craik.testing import check_matching
 from craik.trajectories import Trajectories
 
@@ -189,6 +189,19 @@ def test_what_cannot_be_is_refused(changes, error, sentence):
         made.__post_init__()
 
 
+def test_a_large_world_is_looked_at_in_parts_with_the_same_result(monkeypatch):
+    x = Trajectories.from_list([torch.randn(n, 5, 3, generator=torch.Generator().manual_seed(n)) for n in (9, 4, 12)])
+    whole, sizes = displacement(x, 12), []
+
+    def loss(start, end):
+        sizes.append(len(start))
+        return losses.SquaredError()(start, end)
+
+    monkeypatch.setattr(relative, "_NUMBERS", 100)
+    assert torch.equal(displacement(x, 12, loss), whole)
+    assert max(sizes) == 100 // 15
+
+
 def test_a_world_without_displacement_has_no_scale():
     with pytest.raises(ValueError, match=r"Every displacement should be positive.*Found 0.0 for 1 frames ahead"):
         displacement(Trajectories(torch.zeros(2, 4, 1), torch.tensor([4, 3])), 2)
@@ -240,3 +253,15 @@ def test_a_loss_that_is_nan_on_one_frame_is_refused_wherever_it_stands(numbers, 
     frames = (torch.arange(5.0)[None, :, None] + 1).repeat(1, 1, numbers)
     with pytest.raises(FloatingPointError, match=r"Every loss should be finite\. Found nan in trajectory 0 of the batch"):
         match(Dynamics(lambda x: x + 1.6, loss), Trajectories(frames, torch.tensor([5])), Greedy(4, ties=ties))
+
+
+def test_a_loss_is_never_shown_padding():
+    def loss(z, x):
+        return torch.nn.functional.cross_entropy(z, x[:, 0].long(), reduction="none")
+
+    loss.prediction_shape = lambda _: (3,)
+    frames = torch.tensor([[[0], [1], [2], [1]], [[0], [1], [7], [7]]])  # there is no class 7
+    dynamics = Dynamics(nn.Linear(1, 3), loss)
+    found = match(dynamics, Trajectories(frames, torch.tensor([4, 2])), Greedy(2))
+    other = match(dynamics, Trajectories(frames.clamp(max=2), torch.tensor([4, 2])), Greedy(2))
+    assert torch.equal(found.step_losses, other.step_losses)

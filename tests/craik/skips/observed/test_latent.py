@@ -67,3 +67,14 @@ def test_an_encoder_that_loses_frames_is_refused():
     x, _, _ = parts()
     with pytest.raises(ValueError, match=r"one latent for each of 8 frames. Found 1"):
         encoded(x, lambda frames: frames.mean(0, keepdim=True), detach=True)
+
+
+def test_an_encoder_may_return_the_same_memory_each_time():
+    x, encoder, _ = parts()
+    buffer = torch.zeros(3, 2, dtype=torch.float64)
+
+    def same(frames):
+        return torch.add(encoder(frames), 0, out=buffer[: len(frames)])
+
+    found, wanted = (encoded(x, each, detach=True, chunk=3) for each in (same, encoder))
+    assert torch.equal(found.frames, wanted.frames)

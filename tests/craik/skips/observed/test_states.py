@@ -7,6 +7,7 @@ from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, SquaredError
 from craik.skips import Dynamics, Greedy, States, match, rollout
 from craik.skips.matchings.ranking import Ranker
 from craik.skips.observed.states import RankableStateLoss, StateLoss
+from craik.trajectories import Trajectories
 
 LENGTHS = (9, 4, 7)
 
@@ -124,6 +125,16 @@ def test_products_rank_as_the_loss_does():
     for b, frame in enumerate(found):
         losses = [float(loss(z[b : b + 1], x[b][t][None])) for t in range(1, LENGTHS[b])]
         assert losses.index(min(losses)) + 1 == frame
+
+
+def test_faint_targets_under_large_logits_are_ranked_exactly():
+    g = torch.Generator().manual_seed(0)
+    loss = States({"a": (500,)}).loss({"a": BinaryCrossEntropyWithLogits("sum")})
+    frames, z = torch.rand(12, 12, 500, generator=g) * 1e-5, torch.randn(12, 500, generator=g) * 1000
+    x = Trajectories(frames, torch.full((12,), 12))
+    found = Ranker(loss, x, 11).best(z, range(12), [1] * 12, [12] * 12)
+    literal = [int(loss(z[b].expand(11, -1), frames[b, 1:]).argmin()) + 1 for b in range(12)]
+    assert found == literal
 
 
 @pytest.mark.parametrize(

@@ -285,3 +285,22 @@ def test_whole_steps_count_from_the_last_frame_that_is_shown(shown, dt, steps):
     left = rf"more than dt = {dt} frames from the last on .* frame {shown - 1}\. Found {7 - shown} in trajectory 0"
     with pytest.raises(ValueError, match=left):
         match(dynamics, batch, Fixed(dt, "drop"))
+
+
+def test_a_state_and_cumulants_keep_their_types():
+    x = Trajectories(torch.randn(2, 9, 3, generator=torch.Generator().manual_seed(0)).bfloat16(), torch.tensor([9, 7]))
+    seen = []
+
+    def model(frames, state):
+        seen.append((frames.dtype, float(state[0, 0])))
+        return frames, state + 1e-3
+
+    dynamics = Dynamics(model, SquaredError(), state=Memory(torch.ones(2)))
+    found = match(dynamics, x, Fixed(1))
+    assert found.loss.dtype == torch.bfloat16
+    matched, seen[:] = [*seen], []
+    rollout(dynamics, x.first(), max_steps=8)
+    assert matched == seen
+    wide = Trajectories(x.frames.float(), x.lengths)
+    counting = Dynamics(lambda f: (f, torch.ones(len(f), dtype=torch.float64)), SquaredError(), cumulants=Cumulants.clock(wide))
+    assert match(counting, wide, Fixed(1)).loss.dtype == torch.float32
