@@ -125,8 +125,9 @@ def _copy(model: nn.Sequential) -> nn.Sequential:
 def _joins(model: nn.Sequential) -> list[_Join]:
     joins, between, before = list[_Join](), list[nn.Module](), None
     known = set[int]()
-    for name, layer in model._modules.items():  # named_children names a layer that occurs twice only once
-        assert layer is not None  # a Sequential holds none
+    for name, layer in model.named_modules(remove_duplicate=False):  # named_children names one that occurs twice only once
+        if not name or "." in name:  # the whole, and parts of its layers
+            continue
         if isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d) and getattr(layer, "groups", 1) == 1:
             _check_weights(name, layer, known)
             if before is not None:
@@ -148,7 +149,9 @@ def _joins(model: nn.Sequential) -> list[_Join]:
 def _check_weights(name: str, layer: Weighted, known: set[int]) -> None:
     """Refuse weights that are computed from others, or that occur at another place, too: no factor is theirs alone."""
     own = [key for key in ("weight", "bias") if getattr(layer, key) is not None]
-    if any(key not in layer._parameters for key in own):  # a parametrisation, or a hook that sets them
+    if any(
+        key not in dict(layer.named_parameters(recurse=False)) for key in own
+    ):  # a parametrisation, or a hook that sets them
         raise ValueError(
             f"A layer's weights should be its parameters. Found some that are computed from others, such as weight norm, at "
             f"{name!r}. Remove it before: torch.nn.utils.parametrize.remove_parametrizations leaves the weights."

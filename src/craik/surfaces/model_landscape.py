@@ -85,7 +85,10 @@ def called(model: nn.Module, state: Mapping[str, Tensor], inputs: object) -> Any
 
 
 def _part(predict: Callable[[Tensor], Tensor], losses: Callable[[Tensor], Tensor], size: int) -> Part:
-    return Part(predict, lambda output: losses(output).sum() / size)
+    def cost(output: Tensor) -> Tensor:
+        return losses(output).sum() / size
+
+    return Part(predict, cost)
 
 
 def _losses(loss: Loss, targets: object, count: int, output: Tensor) -> Tensor:

@@ -92,13 +92,17 @@ def test_inputs_in_lists_are_those_of_tuples():
     model, x, y, ids = TwoInputs(), torch.randn(6, 2), torch.randn(6), [0, 1, 1, 1, 1, 1]
     loader = DataLoader([((x[i], 2 * x[i]), y[i], ids[i]) for i in range(6)], batch_size=4)
     assert isinstance(next(iter(loader))[0], list)
+
+    def loss(output, y):
+        return (output - y) ** 2
+
     wanted = float((model(x[:1], 2 * x[:1]) - y[:1]).detach() ** 2)
-    assert landscape_of_model(model, squared, loader).loss(0) == pytest.approx(wanted)
-    assert landscape_of_model(model, squared, [((x, 2 * x, -1), y, ids)]).loss(0) != pytest.approx(wanted)
-    surface = surface_of_model(model, squared, loader)
+    assert landscape_of_model(model, loss, loader).loss(0) == pytest.approx(wanted)
+    assert landscape_of_model(model, loss, [((x, 2 * x, -1), y, ids)]).loss(0) != pytest.approx(wanted)
+    surface = surface_of_model(model, loss, loader)
     assert float(surface.losses(surface.parameters)[0]) == pytest.approx(wanted)
     with pytest.raises(TypeError, match="Found ndarray"):
-        landscape_of_model(model, squared, [((x, np.zeros((6, 2))), y, ids)]).loss(0)
+        landscape_of_model(model, loss, [((x, np.zeros((6, 2))), y, ids)]).loss(0)
 
 
 def test_gradients_without_a_graph_around():

@@ -186,7 +186,7 @@ def test_constants_that_are_no_statistics_stay():
 def test_axes_of_two_types_are_those_of_the_wider():
     theta = {"w": torch.tensor([1.0, 2.0])}
     first, second = ({"w": torch.tensor(v)} for v in ([1.0, 0.0], [0.0, 1.0]))
-    found = plane(lambda p: p["w"].prod(), theta, first, second, (torch.tensor([0.0, 0.5]), torch.arange(2)))
+    found = plane(lambda p: p["w"].prod(), theta, first, second, (torch.tensor([0.0, 0.5]), torch.arange(2.0).double()))
     assert found.tolist() == [[2.0, 3.0], [3.0, 4.5]]
 
 

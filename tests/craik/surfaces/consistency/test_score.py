@@ -393,6 +393,6 @@ def test_of_one_parameter_no_search_leaves_the_interval_around_the_point():
             GENERATOR(),
             [(0, 1)],
         ).pairs[0]
-        for search in (Exact(), Ascent())
+        for search in (Exact(), Ascent(starts=2, iterations=60))
     )
     assert ascent.value == pytest.approx(exact.value, rel=1e-6)
