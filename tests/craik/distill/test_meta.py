@@ -394,3 +394,23 @@ def test_what_cannot_be_compiled_says_so():
     lesson = models.lesson(models.student("mlp"), models.teacher(units), list(units), alpha=1.0)
     with pytest.raises(RuntimeError, match=r"able to compile an inner step\. Found"):
         meta_gradient(lesson, *models.data(), SGD(0.1), Adjoint(compile=True, backend="nonsense"))
+
+
+class Table(nn.Module):
+    """A student that looks its inputs up in Python."""
+
+    def __init__(self):
+        super().__init__()
+        self.read, self.head = nn.Linear(2, 5), nn.Linear(5, 3)
+
+    def forward(self, x):
+        rows = [[1.0, 0.0] if first > 0 else [0.0, 1.0] for first in x[:, 0].tolist()]
+        return self.head(torch.tanh(self.read(torch.tensor(rows, dtype=torch.float64))))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_numbers_taken_out_of_the_data_are_not_compiled_in():
+    lesson = models.lesson(models.filled(Table(), 0), models.teacher({"read": (5,)}), ["read"])
+    for _ in range(2):  # nothing is kept of a refused trace
+        with pytest.raises(RuntimeError, match=r"the same operations on tensors.*not what the student does with batch 3"):
+            meta_gradient(lesson, *models.data(3), SGD(0.1), Adjoint(compile=True, backend="eager"))

@@ -35,7 +35,7 @@ class Adjoint:
         """Differentiate the validation loss with respect to the signals.
 
         Raises:
-            RuntimeError: the steps cannot be compiled.
+            RuntimeError: the steps cannot be compiled, or are not the same operations for every batch.
         """
         return solve_adjoint(problem, compiled_steps(problem, self.backend) if self.compile else eager_steps(problem))
 

@@ -5,9 +5,12 @@ as long as the student lives and are used again while all of these are the same.
 as a tensor, so that a schedule needs no second compilation; another alpha does, unless it is a tensor, as a relative one is.
 
 What cannot be compared, such as a slope that was changed inside an activation or a factor inside a loss, is looked for by what
-it does: each unroll runs the traces of its first step and of the product behind that, and the student as it is now, and
-compiles anew where either moves otherwise. What makes no difference on the first batch, within half the digits of the numbers'
+it does: each unroll runs the traces of a step and of the product behind that, and the student as it is now, and
+compiles anew where either moves otherwise. What makes no difference on the last batch, within half the digits of the numbers'
 type, is not found: after such a change, compile anew by giving the lesson a copy of the student.
+
+A trace is made with the first batch, and looked at on the last: numbers that a forward pass takes out of the data (``.tolist()``,
+``.numpy()``) are the first batch's in it for ever, and are refused so.
 """
 
 import math
@@ -57,14 +60,24 @@ def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
     """Return the inner step and its product, compiled for this student, or those that were compiled before.
 
     Raises:
-        RuntimeError: the steps cannot be compiled, for want of a C++ compiler for example.
+        RuntimeError: the steps cannot be compiled, for want of a C++ compiler for example, or do with the last batch something
+            else than the student does.
     """
     student = problem.lesson.student
     constants = constants_of(student)
     key = (backend, *_key(problem, constants))
     kept = _kept.get(student)
     if kept is None or kept.key != key or not _agrees(problem, kept, constants):
-        kept = _kept[student] = _compile(problem, key, constants, backend)
+        _kept.pop(student, None)
+        kept = _compile(problem, key, constants, backend)
+        if problem.steps > 1 and not _agrees(problem, kept, constants):
+            raise RuntimeError(
+                "Adjoint(compile=True) should be able to compile an inner step: the same operations on tensors for every batch. "
+                f"Found that the step of the first batch, compiled, is not what the student does with batch {problem.steps}. "
+                "Look for numbers that the student or a loss takes out of the data, as .tolist() and .numpy() do, or use "
+                "Adjoint()."
+            )
+        _kept[student] = kept
     return _bound(problem, kept, constants)
 
 
@@ -165,10 +178,11 @@ def _bound(problem: InnerProblem, kept: _Kept, constants: Params) -> Steps:
 
 
 def _agrees(problem: InnerProblem, kept: _Kept, constants: Params) -> bool:
-    """Tell whether the traced first step, and its product, are those of the student as it is now."""
-    start, batch, signals = problem.start, problem.batch(0), problem.step_signals(0)
+    """Tell whether the traced step, and its product, are with the last batch those of the student as it is now."""
+    last = problem.steps - 1  # a trace was made with the first batch, whose numbers it may hold
+    start, batch, signals = problem.start, problem.batch(last), problem.step_signals(last)
     before = start.tensors()
-    given = _arguments(problem, start, 0, constants)
+    given = _arguments(problem, start, last, constants)
     end, loss = problem.advance(start, batch, signals, graph=False)
     traced, traced_loss = kept.forward.trace(*given)
     if not _alike([*traced, traced_loss], [*end.tensors(), loss], [*before, torch.zeros_like(loss)]):
