@@ -33,6 +33,7 @@ from craik.distill.teachers.hoisting import Teaching
 from craik.distill.teachers.signals import Signals, unpack
 from craik.distill.teachers.targets import check_targets
 from craik.nn.stacks import Stack, StackedAdam
+from craik.nn.stacks.members import check_members
 from craik.params import Params, map_params
 
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
@@ -74,6 +75,8 @@ class OneByOne:
 
     def student_steps(self, rows: Examples) -> StudentRecord:
         """Take one ordinary step of every student with each of its (n, P, B, ...) batches."""
+        for lesson, optimizer in zip(self.lessons, self.optimizers, strict=True):
+            check_optimizer("student_optimizer", optimizer, lesson.student)
         records = [
             ordinary_steps(lesson, Examples(*Batches(*rows).at((slice(None), p))), optimizer)
             for p, (lesson, optimizer) in enumerate(zip(self.lessons, self.optimizers, strict=True))
@@ -102,12 +105,7 @@ class Stacked:
     """The students as one stack; their modules' parameters are views of it, so that they may be read at any time."""
 
     def __init__(self, lesson: Lesson, students: tuple[nn.Module, ...], make_optimizer: MakeOptimizer) -> None:
-        frozen = [name for name, parameter in students[0].named_parameters() if not parameter.requires_grad]
-        if frozen:
-            raise ValueError(
-                f"Stacked students should train all of their parameters. Found {frozen[0]!r} frozen. Pass stacked=False, or "
-                "unfreeze it."
-            )
+        _check_trained(students)
         _check_apart(students)
         self.lesson, self.students = lesson, students
         self.stack = Stack(students)
@@ -127,10 +125,37 @@ class Stacked:
             for p, student in enumerate(self.students):
                 student.get_parameter(name).data = values.data[p]
 
+    def _check_students(self) -> None:
+        """Refuse students that were changed since, as a stack would go on without the change; take on new values.
+
+        Raises:
+            ValueError: a student that is frozen, of another architecture, type or place.
+        """
+        _check_trained(self.students)
+        check_members(self.students)
+        parted: list[tuple[Tensor, Tensor]] = []
+        for p, student in enumerate(self.students):
+            own = dict(student.named_parameters())
+            for name, values in self.stack.stacked().items():
+                place, value = values.data[p], own.pop(name, None)
+                if value is None or _build(value) != _build(place):
+                    raise _changed(p, name, value, place)
+                if value.data_ptr() != place.data_ptr():
+                    parted.append((place, value.detach()))
+            if own:
+                name, value = own.popitem()
+                raise _changed(p, name, value, None)
+        # What was assigned, or converted there and back, has memory of its own: its values are the student's.
+        for place, value in parted:
+            place.copy_(value)
+        if parted:
+            self._tie()
+
     def meta_gradient(self, batches: Batches, validation: Labelled, unrolling: Unrolling, combine: Combine | None) -> Found:
         """Return the population's meta-gradient over (n, P, B, ...) batches."""
         lesson, rule = self.lesson, unrolling.rule(self.template)
         check_graphs("A meta-gradient should be found")
+        self._check_students()
         check_stackable(lesson, unrolling, rule)
         lesson.check_modules()
         for student in self.students[1:]:
@@ -203,10 +228,12 @@ class Stacked:
 
     def moved(self) -> list[tuple[nn.Module, torch.optim.Optimizer]]:
         """Return what ordinary steps move."""
+        self._check_students()  # before what moves is remembered, lest a step that fails takes new values back
         return [(self.stack, self.optimizer)]
 
     def parts(self) -> dict[str, Any]:
         """Return what a state holds."""
+        self._check_students()
         self._follow()
         return {"stack": self.stack, "optimizer": self.optimizer}
 
@@ -271,6 +298,29 @@ def check_stackable(lesson: Lesson, unrolling: Unrolling, rule: Inner) -> None:
             f"Stacked students' inner optimiser should be craik.distill.SGD or Adam, which work element by element. Found "
             f"{type(rule).__name__}. {way_out}"
         )
+
+
+def _build(tensor: Tensor) -> tuple[object, ...]:
+    return tuple(tensor.shape), tensor.dtype, tensor.device
+
+
+def _changed(p: int, name: str, value: Tensor | None, place: Tensor | None) -> ValueError:
+    found, wanted = ("none" if tensor is None else " ".join(map(str, _build(tensor))) for tensor in (value, place))
+    return ValueError(
+        f"Stacked students should stay as they were stacked. Found of {name!r} of student {p} {found}, and {wanted} in the "
+        "stack. Change, convert and move students before a PopulationDistillation is made, or pass stacked=False."
+    )
+
+
+def _check_trained(students: Sequence[nn.Module]) -> None:
+    """Refuse students with a frozen parameter: a stack would train it."""
+    for p, student in enumerate(students):
+        frozen = [name for name, parameter in student.named_parameters() if not parameter.requires_grad]
+        if frozen:
+            raise ValueError(
+                f"Stacked students should train all of their parameters. Found {frozen[0]!r} of student {p} frozen. Pass "
+                "stacked=False, or unfreeze it."
+            )
 
 
 def _check_apart(students: Sequence[nn.Module]) -> None:

@@ -283,7 +283,7 @@ def test_nobody_is_moved_where_a_step_fails(stacked):
         (lambda: Population(make_students(2), combine=AndMask), TypeError, "`combine` should be a function"),
         (lambda: Every(0), ValueError, "`rounds` should be at least 1"),
         (lambda: WhenSolved("0.1"), TypeError, "`loss` should be a number"),
-        (lambda: make(2, kind="tied"), ValueError, "train all of their parameters. Found 'first.weight' frozen"),
+        (lambda: make(2, kind="tied"), ValueError, "train all of their parameters. Found 'first.weight' of student 0 frozen"),
         (lambda: make(2, kind="batch norm"), ValueError, "Found the buffer"),
         (lambda: make(2, moments="student", inner="student"), ValueError, r"fresh moments.*stacked=False"),
         (lambda: make(2, strategy=Implicit()), ValueError, "without a solver or compiler"),
@@ -451,3 +451,46 @@ def test_a_renewal_that_fails_is_not_counted(stacked):
     assert population.ages.tolist() == [0, 0]
     assert largest(state(population), state(twin)) == 0
     assert torch.equal(population.generator.get_state(), twin.generator.get_state())
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda students: students[1][2].requires_grad_(False), r"Found '2\.weight' of student 1 frozen"),
+        (lambda students: students[1].__setitem__(1, nn.ReLU()), "Members should have one architecture. Found at 1"),
+        (lambda students: [one.float() for one in students], r"stay as they were stacked.*'0\.weight' of student 0 .*float32"),
+        (lambda students: [one.append(nn.Linear(3, 3).double()) for one in students], r"'5\.\w+' of student 0 .*, and none"),
+    ],
+)
+def test_a_stack_notices_students_that_were_changed_since(change, sentence):
+    population = make(2)
+    change(population.population.students)
+    for call in (lambda: population.student_steps(1), population.meta_step):
+        with pytest.raises(ValueError, match=sentence):
+            call()
+
+
+@pytest.mark.parametrize("assigned", [True, False])
+def test_new_values_of_a_student_are_its_stack_s_whatever_they_lie_in(assigned):
+    population, other = make(2), make(2)
+    values = models.student("mlp", 5).state_dict()
+    population.population.students[1].load_state_dict(values, assign=assigned)
+    other.population.students[1].load_state_dict(values)
+    population.population.students[0].load_state_dict(population.population.students[0].state_dict(), assign=assigned)
+    if assigned:
+        population.student_steps(1)
+        other.student_steps(1)
+    population.step(1)
+    other.step(1)
+    assert largest(state(population), state(other)) == 0
+
+
+def test_students_one_by_one_have_their_optimisers_looked_at():
+    population = make(2, population={"stacked": False})
+    population._members.optimizers[1].param_groups[0]["lr"] = -1.0
+    with pytest.raises(ValueError, match="learning rate` should be finite and at least 0"):
+        population.student_steps(1)
+    population = make(2, population={"stacked": False})
+    population.population.students[1].load_state_dict(models.student("mlp", 5).state_dict(), assign=True)
+    with pytest.raises(ValueError, match="should hold all trainable parameters of its module"):
+        population.student_steps(1)
