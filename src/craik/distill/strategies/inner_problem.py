@@ -176,16 +176,36 @@ class InnerProblem:
         return self.lesson.label_losses(prediction, self.validation.y).mean()
 
     def advance(self, point: Point, batch: Batch, signals: Sequence[Tensor], *, graph: bool) -> tuple[Point, Tensor]:
-        """Take an inner step; with a graph the result can be differentiated by what went in."""
+        """Take an inner step; with a graph the result can be differentiated by what went in.
+
+        A parameter that the loss of this batch does not depend on stays where it is, and its moments, too: torch's optimisers
+        pass over one that has no gradient.
+        """
         point = point if graph else Point(leaves(point.params), point.state)
         with torch.enable_grad():
             loss = self.training_loss(point.params, batch, signals)
-            found = torch.autograd.grad(
-                loss, list(point.params.values()), create_graph=graph, allow_unused=True, materialize_grads=True
-            )
-        gradients = dict(zip(point.params, found, strict=True))
+            found = torch.autograd.grad(loss, list(point.params.values()), create_graph=graph, allow_unused=True)
+        gradients = {name: gradient for name, gradient in zip(point.params, found, strict=True) if gradient is not None}
         with torch.set_grad_enabled(graph):
-            return Point(*self.inner.update(point.params, gradients, point.state)), loss.detach()
+            return self._updated(point, gradients), loss.detach()
+
+    def _updated(self, point: Point, gradients: Params) -> Point:
+        """Return the point after a step of those parameters that have a gradient."""
+        if len(gradients) == len(point.params):
+            return Point(*self.inner.update(point.params, gradients, point.state))
+        params, state = point
+        left = params.keys() - gradients.keys()
+        moments = {moment: {n: t for n, t in values.items() if n not in left} for moment, values in state.moments.items()}
+        moved, after = self.inner.update({name: params[name] for name in gradients}, gradients, state._replace(moments=moments))
+        kept = {moment: after.moments[moment] for moment in state.moments}
+        # In the order before, which tensors without their names are put back by; and out of place, as a rule's are.
+        return Point(
+            {name: moved[name] if name in gradients else tensor.clone() for name, tensor in params.items()},
+            InnerState(
+                after.step,
+                {m: {n: t.clone() if n in left else kept[m][n] for n, t in values.items()} for m, values in state.moments.items()},
+            ),
+        )
 
     def solved(self, rows: Sequence[Signals | None], loss: Tensor, losses: Sequence[Tensor], params: Params) -> Solved:
         """Stack what was found step by step; None stands for steps that a strategy leaves out."""
