@@ -28,8 +28,10 @@ from craik.distill import (
     finite_differences,
     meta_gradient,
 )
+from craik.distill.meta import finished
 from craik.distill.strategies import compiled
 from craik.distill.strategies.compiled import _compile
+from craik.distill.strategies.inner_problem import Solved
 
 RULES = {
     "sgd": (SGD(0.1), lambda *a: oracles.sgd(*a, lr=0.1)),
@@ -243,6 +245,14 @@ def test_components_beyond_the_clip_are_clipped_and_counted():
     assert found.clipped == int((flat > clip).sum()) > 0
     for name, gradient in free.gradients.items():
         torch.testing.assert_close(found.gradients[name], gradient.clamp(-clip, clip))
+
+
+def test_a_bound_beyond_half_numbers_clips_none_of_them():
+    gradients = {"half": torch.tensor([6e4, -2.0], dtype=torch.float16), "wide": torch.tensor([3e9, 1.0])}
+    found = finished(Solved((), torch.zeros(()), torch.zeros(1), {}), gradients, clip=1e8)
+    assert (found.clipped, found.nonfinite) == (1, 0)
+    assert torch.equal(found.gradients["half"], gradients["half"])
+    assert found.gradients["wide"].tolist() == [1e8, 1.0]
 
 
 class Explosive(nn.Module):

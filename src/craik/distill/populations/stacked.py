@@ -21,6 +21,7 @@ from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point
 from craik.distill.teachers.hoisting import Teaching
 from craik.distill.teachers.signals import Signals, pack
 from craik.params import Params, constants_of, leaves, parameters_of
+from craik.scaling import widened
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _norms(losses: Tensor, params: Params) -> Float[Tensor, " p"]:
         losses.sum(), list(params.values()), retain_graph=True, allow_unused=True, materialize_grads=True
     )
     # Zeros that torch fills in may require a gradient of their own (2.9 and before): nothing here is differentiated.
-    squares = [gradient.detach().reshape(len(gradient), -1).square().sum(1) for gradient in found]
+    squares = [widened(gradient.detach()).reshape(len(gradient), -1).square().sum(1) for gradient in found]
     return torch.stack(squares).sum(0).sqrt()
 
 

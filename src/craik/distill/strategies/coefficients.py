@@ -13,6 +13,7 @@ from torch import Tensor
 from craik.distill.lesson import Lesson
 from craik.distill.strategies.inner_problem import InnerProblem
 from craik.params import leaves
+from craik.scaling import widened
 
 
 def coefficient(lesson: Lesson, label_loss: Tensor, teaching_loss: Tensor, params: Sequence[Tensor]) -> float | Tensor:
@@ -46,7 +47,7 @@ def coefficient(lesson: Lesson, label_loss: Tensor, teaching_loss: Tensor, param
 
 def _norm(loss: Tensor, params: Sequence[Tensor]) -> Tensor:
     found = torch.autograd.grad(loss, params, retain_graph=True, allow_unused=True, materialize_grads=True)
-    return torch.stack([gradient.detach().square().sum() for gradient in found]).sum().sqrt()
+    return torch.stack([widened(gradient.detach()).square().sum() for gradient in found]).sum().sqrt()
 
 
 def measured(problem: InnerProblem) -> InnerProblem:

@@ -7,6 +7,8 @@ import torch
 
 import distill_models as models
 from craik.distill import SGD, Adjoint, Checkpoint, Examples, HiddenSquaredError, Truncated, Unroll, meta_gradient, teach
+from craik.distill.populations.stacked import coefficients
+from craik.distill.strategies.coefficients import coefficient as measured
 
 
 def lesson(relative_to, label=1.0, teaching=1.0, alpha=0.7):
@@ -95,3 +97,12 @@ def test_a_teacher_that_is_content_gives_nothing_to_measure_by():
     with pytest.raises(FloatingPointError, match=r"Found 1\.\d+ for the label loss and 0 for the teaching loss"):
         meta_gradient(given, *models.data(), SGD(0.1))
     assert replace(given, alpha_relative_to=None).alpha == 0.7
+
+
+def test_norms_of_half_gradients_are_added_in_float32():
+    given = lesson("gradient", alpha=2.0)
+    p = torch.ones(2, 3, dtype=torch.float16, requires_grad=True)
+    found = measured(given, (300 * p).sum(), p.sum(), [p])  # 300^2 is beyond a half number
+    assert float(found) == pytest.approx(600)
+    found = coefficients(given, (300 * p).sum(1), p.sum(1), {"p": p})
+    assert found.tolist() == pytest.approx([600, 600])
