@@ -20,12 +20,14 @@ class Adam:
     Attributes:
         lr: learning rate; a number, or a scalar tensor.
         betas: decay of the mean and of the mean square of gradients.
-        eps: the smallest denominator.
+        eps: the smallest denominator. The root's derivative at a gradient of zero is as large as 1 / eps^3, which the
+            parameters' type should hold: eps >= 1.5e-13 in float32. In float16 no eps in use does, and a unit that is dead may
+            give NaN there.
         weight_decay: L2 coefficient, added to the gradient; with `decoupled`, as AdamW decays.
         decoupled: shrink the parameters by lr * weight_decay instead of adding to the gradient (AdamW).
 
     Raises:
-        ValueError: a negative number, or a beta outside [0, 1).
+        ValueError: a negative number, an eps of 0, or a beta outside [0, 1).
     """
 
     lr: float | Tensor = 1e-3
@@ -35,18 +37,35 @@ class Adam:
     decoupled: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what torch refuses."""
+        """Refuse what torch refuses, and an eps of 0, at which a gradient of zero has no derivative."""
         arguments.check_flag("decoupled", self.decoupled)
         arguments.check_kind("betas", self.betas, (tuple, list), "two numbers in [0, 1)")
-        arguments.check_not_negative("eps", self.eps)
+        why = "the root has no derivative where a gradient is zero without it"
+        arguments.check_positive("eps", self.eps, why=why, way_out="The default is 1e-8.")
         arguments.check_not_negative("weight_decay", self.weight_decay)
         check_rate(self.lr)
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"`betas` should be two numbers in [0, 1). Found {self.betas}.")
 
     def init(self, params: Params) -> InnerState:
-        """Return zero moments."""
+        """Return zero moments.
+
+        Raises:
+            ValueError: an eps whose derivative leaves the parameters' type.
+        """
+        for name, tensor in params.items():
+            self._check_eps(name, tensor)
         return InnerState(0, {"mean": zeros_like(params), "square": zeros_like(params)})
+
+    def _check_eps(self, name: str, tensor: Tensor) -> None:
+        if tensor.dtype == torch.float16 or not tensor.is_floating_point():
+            return
+        least = torch.finfo(tensor.dtype).max ** (-1 / 3)
+        if self.eps < least:
+            raise ValueError(
+                f"`eps` should be {least:.2g} at least for parameters of {tensor.dtype}: the meta-gradient through a gradient of "
+                f"zero is as large as 1 / eps^3. Found {self.eps} for {name!r}. Take a larger one, or float64."
+            )
 
     def update(self, params: Params, gradients: Params, state: InnerState) -> tuple[Params, InnerState]:
         """Return the parameters and moments after a step."""

@@ -107,7 +107,10 @@ def test_what_cannot_be_differentiated_is_refused():
         (lambda: Adam(torch.tensor(-0.5, requires_grad=True)), r"`lr` should be finite and at least 0\. Found -0\.5"),
         (lambda: Adam(torch.tensor(torch.nan)), r"`lr` should be finite and at least 0\. Found nan"),
         (lambda: Adam(betas=(0.9, 1.0)), r"`betas` should be two numbers in \[0, 1\)\. Found \(0\.9, 1\.0\)"),
-        (lambda: Adam(eps=-1e-8), r"`eps` should be finite and at least 0\. Found -1e-08"),
+        (lambda: Adam(eps=-1e-8), r"`eps` should be positive and finite.*Found -1e-08"),
+        (lambda: Adam(eps=0.0), r"`eps` should be positive and finite.*Found 0\.0.*default is 1e-8"),
+        (lambda: inner_from(torch.optim.Adam([torch.zeros(1)], eps=0.0)), r"`eps` should be positive"),
+        (lambda: Adam(eps=1e-13).init({"a": torch.zeros(1)}), r"`eps` should be 1\.4e-13 at least for .*float32.*for 'a'"),
         (lambda: Adam(weight_decay=-1.0), r"`weight_decay` should be finite and at least 0\. Found -1\.0"),
     ],
 )
@@ -152,3 +155,12 @@ def test_the_root_is_differentiable_at_zero():
     moved, _ = rule.update({"a": torch.zeros(1, dtype=torch.float64)}, {"a": zero}, rule.init({"a": zero.detach()}))
     (slope,) = torch.autograd.grad(moved["a"].sum(), zero)
     assert float(slope) == pytest.approx(-0.1 / 1e-3)  # what torch's step has on either side of 0
+
+
+@pytest.mark.parametrize(("eps", "dtype"), [(2e-13, torch.float32), (2e-13, torch.bfloat16), (1e-100, torch.float64)])
+def test_down_to_its_bound_a_root_has_a_derivative(eps, dtype):
+    zero = torch.zeros(1, dtype=dtype, requires_grad=True)
+    rule = Adam(lr=0.1, eps=eps)
+    moved, _ = rule.update({"a": torch.zeros(1, dtype=dtype)}, {"a": zero}, rule.init({"a": zero.detach()}))
+    (slope,) = torch.autograd.grad(moved["a"].sum(), zero)
+    assert float(slope) == pytest.approx(-0.1 / eps, rel=0.02)
