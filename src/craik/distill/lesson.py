@@ -44,7 +44,7 @@ class Lesson:
 
     Raises:
         ValueError: modules that cannot be run as functions or have nothing to train, layers that are none of the student's,
-            an alpha that is not positive, or a tensor that is negative or no finite number.
+            a parameter that student and teacher both train, an alpha that is not positive, or a tensor that is negative or no finite number.
         TypeError: a module, a loss, names or a number that are none.
     """
 
@@ -62,6 +62,7 @@ class Lesson:
         for name, module in (("student", self.student), ("teacher", self.teacher)):
             arguments.check_kind(name, module, nn.Module, "a torch.nn.Module", way_out="Give a module, not its class.")
         self.check_modules()
+        check_apart(self.student, self.teacher)
         check_layers(self.student, self.layers)
         for name, loss in (("label_loss", self.label_loss), ("teaching_loss", self.teaching_loss)):
             what = "a function that gives one value for each example"
@@ -120,6 +121,18 @@ def with_coefficients(lesson: Lesson, alpha: float | Tensor) -> Lesson:
     object.__setattr__(found, "alpha", alpha)
     object.__setattr__(found, "alpha_relative_to", None)
     return found
+
+
+def check_apart(student: nn.Module, teacher: nn.Module) -> None:
+    """Refuse a trainable parameter of both: a meta-step would move the student, and its own steps the teacher."""
+    own = {id(parameter): name for name, parameter in student.named_parameters() if parameter.requires_grad}
+    for name, parameter in teacher.named_parameters():
+        if id(parameter) in own:
+            raise ValueError(
+                "Student and teacher should have no parameter in common that is trained. Found the teacher's "
+                f"{name!r}, which is the student's {own[id(parameter)]!r}. Give each a layer of its own, for example with "
+                "copy.deepcopy, or freeze it."
+            )
 
 
 def check_layers(student: nn.Module, layers: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from craik import arguments
 from craik.distill.examples.batches import Batches, Examples
 from craik.distill.examples.splits import Split, check_validation_rows
 from craik.distill.examples.streams import Streams
-from craik.distill.lesson import Lesson, check_layers, check_module
+from craik.distill.lesson import Lesson, check_apart, check_layers, check_module
 from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.populations.members import MakeOptimizer, OneByOne, Stacked, check_stackable
 from craik.distill.populations.population import Population, check_fresh, start_anew
@@ -237,4 +237,5 @@ def _check_population(lesson: Lesson, population: Population) -> None:
         raise ValueError("The lesson's student should be the population's first. Found another one. Name it in both.")
     for student in population.students[1:]:
         check_module("student", student)
+        check_apart(student, lesson.teacher)
         check_layers(student, lesson.layers)
