@@ -145,6 +145,11 @@ class KullbackLeibler:
 
 
 def _difference(h: Tensor, value: Tensor) -> Tensor:
+    if h.is_complex() or value.is_complex():
+        raise TypeError(
+            f"A squared error should be of real numbers. Found a layer's output of {h.dtype} and targets of {value.dtype}. "
+            "Supervise real and imaginary parts, with torch.view_as_real, or write a teaching loss of your own."
+        )
     return widened(h) - widened(value)
 
 

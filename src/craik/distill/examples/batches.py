@@ -44,7 +44,12 @@ class Examples(NamedTuple):
     y: Shaped[Tensor, "b ..."]
 
     def rows(self, indices: Tensor) -> "Examples":
-        """Return the examples at `indices`; indices of shape (n, B) give `Batches`' layout."""
+        """Return the examples at `indices`; indices of shape (n, B) give `Batches`' layout.
+
+        Raises:
+            TypeError: indices that are no tensor.
+        """
+        arguments.check_tensor("indices", indices, way_out=_CONVERT)
 
         def taken(tensor: Tensor) -> Tensor:
             return tensor[indices.to(tensor.device)]
@@ -117,6 +122,11 @@ def check_examples(examples: Examples) -> Examples:
     return made
 
 
+def _ordinary(tensor: Tensor) -> Tensor:
+    """Return a tensor that a graph may hold: of one that was made in torch.inference_mode() a copy."""
+    return tensor.clone() if tensor.is_inference() else tensor
+
+
 def _listed(counts: Iterable[int]) -> str:
     return " and ".join(map(str, sorted(counts)))
 
@@ -131,5 +141,6 @@ def _prepared(name: str, bundle: Any, kind: Any, dims: int) -> list[Any]:  # noq
     for field, part in zip(fields, bundle, strict=True):
         if field == "y":
             arguments.check_tensor(f"{name}.{field}", part, way_out=_CONVERT)
-        found.append(prepared(f"{name}.{field}", part, 1 if field == "y" else dims))
+        made_of = prepared(f"{name}.{field}", part, 1 if field == "y" else dims)
+        found.append(made_of if kind is Examples else mapped(_ordinary, made_of))  # rows of examples are copies
     return found

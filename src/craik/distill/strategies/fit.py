@@ -9,7 +9,7 @@ from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.strategies.inner_problem import InnerProblem, Point
 from craik.distill.teachers.signals import unpack
 from craik.distill.teachers.targets import check_targets
-from craik.params import leaves
+from craik.params import Params, leaves
 
 _LOOK = "Look for detach(), no_grad(), .item(), argmax or rounding in it."
 
@@ -18,9 +18,11 @@ def check_fit(problem: InnerProblem) -> None:
     """Refuse what would give a wrong meta-gradient, or one of 0, without a word: two passes over the first batch.
 
     Raises:
+        TypeError: complex parameters, which inner optimisers do not know.
         ValueError: signals whose shapes differ from the supervised layers' outputs; random numbers in the student or in a loss;
             losses or layers that no gradient leads through.
     """
+    _check_real(problem.start.params)
     lesson, (x, y), signals = problem.lesson, problem.batch(0), problem.step_signals(0)
     with no_draws("student", lesson.student):
         prediction, hidden = problem.student(leaves(problem.start.params), x)
@@ -41,6 +43,15 @@ def check_fit(problem: InnerProblem) -> None:
             "does: the teacher could not move the student. Unfreeze what lies before them, or look for detach() and no_grad()."
         )
     _check_teaching_loss(problem, hidden, len(y))
+
+
+def _check_real(params: Params) -> None:
+    for name, tensor in params.items():
+        if tensor.is_complex():
+            raise TypeError(
+                f"A student that unrolls should have real parameters. Found {name!r} of {tensor.dtype}. Keep its real and "
+                "imaginary parts as one real parameter, and take torch.view_as_complex of it in the forward pass."
+            )
 
 
 def _check_teaching_loss(problem: InnerProblem, hidden: dict[str, Tensor], examples: int) -> None:

@@ -19,7 +19,7 @@ class TimeMixture(nn.Module):
         frames: T, the number of frames of x*.
         filters: the number of filters of each supervised layer, by layer name.
         scale: standard deviation of the initial phi; 0 starts from the plain mean of the frames.
-        generator: of the initial phi.
+        generator: of the initial phi, which lies on its device.
 
     Example:
         >>> teacher = TimeMixture(3, {"0": 8, "2": 16}, scale=0.0, generator=torch.Generator())
@@ -39,10 +39,10 @@ class TimeMixture(nn.Module):
             arguments.check_whole(f"filters[{name!r}]", count, 1)
         self.filters = dict(filters)
         total = sum(self.filters.values())
-        self.phi = nn.Parameter(scale * torch.randn(frames, total, generator=generator))
+        self.phi = nn.Parameter(scale * torch.randn(frames, total, generator=generator, device=generator.device))
 
     def forward(self, privileged: Float[Tensor, "b t ..."]) -> dict[str, Target]:
-        """Return the targets for trajectories (B, T, *frame), each of shape (B, filters, *frame).
+        """Return the targets for trajectories (B, T, *frame), each of shape (B, filters, *frame); boards of 0 and 1 as floats.
 
         Raises:
             ValueError: another number of frames.
@@ -52,6 +52,7 @@ class TimeMixture(nn.Module):
                 f"A mixture over time should get trajectories of {len(self.phi)} frames, (B, T, ...). Found shape "
                 f"{tuple(privileged.shape)}. Cut them, or make the teacher with another number of frames."
             )
-        mixed = torch.einsum("tl,bt...->bl...", self.phi.softmax(0), privileged)
+        frames = privileged if privileged.is_floating_point() else privileged.to(self.phi.dtype)
+        mixed = torch.einsum("tl,bt...->bl...", self.phi.softmax(0), frames)
         parts = mixed.split(list(self.filters.values()), dim=1)
         return {name: Target(part) for name, part in zip(self.filters, parts, strict=True)}

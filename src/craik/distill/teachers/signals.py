@@ -22,6 +22,7 @@ def pack(output: object, layers: Sequence[str]) -> tuple[Signals, Layout]:
 
     Raises:
         ValueError: a single signal for several layers, or names other than the supervised layers.
+        TypeError: signals that are no tensors, or of no floating numbers.
     """
     if isinstance(output, Tensor | Target):
         if len(layers) != 1:
@@ -41,9 +42,26 @@ def pack(output: object, layers: Sequence[str]) -> tuple[Signals, Layout]:
     for name in layers:
         value: Tensor | Target = output[name]
         target = value if isinstance(value, Target) else Target(value)
+        _check_signal("targets", name, target.value)
+        if target.gate is not None:
+            _check_signal("gates", name, target.gate)
         signals += [target.value] if target.gate is None else [target.value, target.gate]
         layout.append((name, target.gate is not None))
     return tuple(signals), tuple(layout)
+
+
+def _check_signal(what: str, name: str, signal: object) -> None:
+    """Refuse what no gradient leads through."""
+    if not isinstance(signal, Tensor):
+        raise TypeError(
+            f"The teacher's {what} should be tensors. Found an object of type {type(signal).__name__} for {name!r}. Return a "
+            "tensor, or craik.distill.Target(value, gate)."
+        )
+    if not (signal.is_floating_point() or signal.is_complex()):
+        raise TypeError(
+            f"The teacher's {what} should be floating numbers, which a gradient leads through. Found {signal.dtype} for "
+            f"{name!r}. Look for rounding, argmax or comparisons at its end."
+        )
 
 
 def unpack(signals: Sequence[Tensor], layout: Layout) -> dict[str, Target]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from torch import Tensor, nn
 
@@ -20,6 +21,9 @@ class UnitsTeacher(nn.Module):
         units: the shape, without the batch, of each supervised layer's output, by layer name; an int for a vector.
         gated: whether the network gives gates too.
 
+    Raises:
+        TypeError, ValueError: units that are no whole numbers of at least 1, or none.
+
     Example:
         >>> import torch
         >>> teacher = UnitsTeacher(torch.nn.Linear(3, 2 * (4 + 5)), {"0": 4, "2": 5}, gated=True)
@@ -36,7 +40,7 @@ class UnitsTeacher(nn.Module):
         if not units:
             raise ValueError('`units` should name a layer at least. Found none. Write {"read": 8}.')
         self.network = network
-        self.shapes = {name: (shape,) if isinstance(shape, int) else tuple(shape) for name, shape in units.items()}
+        self.shapes = {name: _shape(name, shape) for name, shape in units.items()}
         self.gated = gated
 
     @property
@@ -61,3 +65,15 @@ class UnitsTeacher(nn.Module):
         shaped = [part.reshape(-1, *shape) for part, shape in zip(parts, list(self.shapes.values()) * 2, strict=False)]
         gates = shaped[len(sizes) :] if self.gated else [None] * len(sizes)
         return {name: Target(value, gate) for name, value, gate in zip(self.shapes, shaped, gates, strict=False)}
+
+
+def _shape(name: str, shape: object) -> tuple[int, ...]:
+    """Return the shape of a layer's output, of whole numbers of at least 1."""
+    what, way_out = f"units[{name!r}]", 'Write {"read": 8}, or {"read": (4, 5, 5)}.'
+    if isinstance(shape, str) or not isinstance(shape, Sequence):
+        arguments.check_whole(what, shape, 1, way_out=way_out)
+        return (int(cast(int, shape)),)
+    sizes = cast(Sequence[int], shape)
+    for size in sizes:
+        arguments.check_whole(what, size, 1, way_out=way_out)
+    return tuple(map(int, sizes))

@@ -283,3 +283,19 @@ class Reading(Joined):
 
     def forward(self, parts):
         return self.inner(torch.cat([parts["more"]["b"]] * 2, -1)[..., :6])
+
+
+def test_tensors_of_inference_mode_are_read():
+    batches, validation = models.data()
+    lesson = models.lesson(models.student("mlp"), models.teacher({"0": (5,)}), ["0"])
+    with torch.inference_mode():
+        same = Batches(*(part.clone() for part in batches)), Labelled(*(part.clone() for part in validation))
+    found, expected = (meta_gradient(lesson, *given, SGD(0.1)).gradients for given in (same, (batches, validation)))
+    assert models.largest_error(found, expected) == 0
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("indices", [[0, 1], np.arange(2)])
+def test_rows_are_taken_at_a_tensor(indices):
+    with pytest.raises(TypeError, match=r"`indices` should be a tensor\..*torch\.as_tensor"):
+        Examples(models.randn(0, 4, 6), models.randn(1, 4, 4), models.labels(2, 4)).rows(indices)

@@ -1,10 +1,11 @@
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import TimeMixture, UnitsTeacher
+from craik.distill import SGD, Target, TimeMixture, UnitsTeacher, meta_gradient
 from craik.distill.teachers.hoisting import Hoisting, Teaching
 
 UNITS = {"a": (3,), "b": (2, 2)}
@@ -45,3 +46,57 @@ def test_the_mixture_goes_through_the_engine():
     (signal,) = teaching.hoist(frames).signals
     assert signal.shape == (4, 5, 2, 6, 7)
     assert torch.equal(signal[2], teacher(frames[2])["0"].value)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(("units", "kind"), [("8", TypeError), (0, ValueError), ((2.0, 4), TypeError), (None, TypeError)])
+def test_units_that_are_none_are_refused(units, kind):
+    with pytest.raises(kind, match=r"`units\['read'\]` should be"):
+        UnitsTeacher(nn.Linear(3, 8), {"read": units})
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_units_of_numpy_and_boards_of_whole_numbers_are_taken():
+    assert UnitsTeacher(nn.Linear(3, 8), {"read": np.int64(8)}).outputs == 8
+    teacher = TimeMixture(3, {"0": 2}, scale=1.0, generator=models.generator())
+    boards = models.labels(0, 5, 3, 4, 6) > 0
+    expected = teacher(boards.float())["0"].value
+    for given in (boards, boards.to(torch.uint8)):
+        assert torch.equal(teacher(given)["0"].value, expected)
+
+
+class Saying(nn.Module):
+    """A teacher that returns something made of its targets."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.linear, self.make = models.filled(nn.Linear(4, 5), 1), make
+
+    def forward(self, privileged):
+        return self.make(self.linear(privileged))
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda o: o.round().long(), r"floating numbers.*Found torch\.int64 for '0'"),
+        (lambda o: o > 0, r"floating numbers.*Found torch\.bool"),
+        (lambda o: {"0": None}, "should be tensors. Found an object of type NoneType for '0'"),
+        (lambda o: {"0": o.detach().numpy()}, "should be tensors. Found an object of type ndarray"),
+        (lambda o: {"0": {"value": o}}, "should be tensors. Found an object of type dict"),
+        (lambda o: Target(o, o > 0), r"The teacher's gates.*Found torch\.bool"),
+        (lambda o: o.to(torch.complex128), r"a squared error should be of real numbers.*complex128"),
+    ],
+)
+def test_what_is_no_target_is_said(make, sentence):
+    lesson = models.lesson(models.student("mlp"), Saying(make), ["0"])
+    with pytest.raises(TypeError, match=rf"(?i){sentence}"):
+        meta_gradient(lesson, *models.data(), SGD(0.1))
+
+
+def test_a_student_of_complex_parameters_is_refused():
+    student = models.student("mlp")
+    student.register_parameter("turn", nn.Parameter(torch.ones(2, dtype=torch.complex128)))
+    with pytest.raises(TypeError, match=r"real parameters\. Found 'turn' of torch\.complex128"):
+        meta_gradient(models.lesson(student, models.teacher({"0": (5,)}), ["0"]), *models.data(), SGD(0.1))
