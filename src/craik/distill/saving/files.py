@@ -7,9 +7,10 @@ to serve a student; a teacher is kept to teach other students.
 
 import copy
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from torch import nn
+from torch import Tensor, nn
 
 from craik import arguments
 from craik.distill.saving.cards import (
@@ -37,8 +38,9 @@ def save_student(student: nn.Module, path: str | Path, settings: Settings | None
 
     Raises:
         ImportError: safetensors is not installed.
-        TypeError: settings that JSON does not know; nothing is written then.
+        TypeError: settings that JSON does not know, or a module whose state is more than tensors; nothing is written then.
         ValueError: a path that ends in ``.json``, as the card's does.
+        FileNotFoundError, IsADirectoryError: a folder that is not there, or in the file's place.
     """
     _save("student", student, path, settings)
 
@@ -59,7 +61,7 @@ def load_student(student: nn.Module, path: str | Path) -> nn.Module:
         ImportError: safetensors is not installed.
         FileNotFoundError: there is no such file.
         ValueError: a file that is damaged, or a card of something else.
-        RuntimeError: the file's tensors are not those of the student; it is left as it was.
+        RuntimeError: the file's tensors are not those of the student, or of other types; it is left as it was.
     """
     return _load("student", student, path)
 
@@ -74,12 +76,38 @@ def _save(kind: str, module: nn.Module, path: str | Path, settings: Settings | N
     arguments.check_path("path", path)
     target, found = Path(path), checked(settings or {})
     check_tensors_path(target)
-    beside = target.with_name(f"{target.name}.part")
-    safetensors("torch").save_model(_whole(module), str(beside))
-    card = Card(kind, f"{type(module).__module__}.{type(module).__qualname__}", digest(beside), found)
-    card_path(target).unlink(missing_ok=True)  # an older card must not stand beside new tensors, whenever this is stopped
-    os.replace(beside, target)
+    _check_place(target)
+    _check_tensors(kind, module)
+    library, beside = safetensors("torch"), target.with_name(f"{target.name}.part")
+    try:
+        library.save_model(_whole(module), str(beside))
+        card = Card(kind, f"{type(module).__module__}.{type(module).__qualname__}", digest(beside), found)
+        card_path(target).unlink(missing_ok=True)  # an older card must not stand beside new tensors, whenever this is stopped
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
     write_card(card, target)
+
+
+def _check_place(target: Path) -> None:
+    """Refuse a file in a folder that is not there, and one whose place a folder has."""
+    if target.is_dir():
+        raise IsADirectoryError(f"`path` should be that of a file. Found a folder at {target}. Name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"`path` should be in a folder that there is. Found none at {target.parent}. Make it, for example with "
+            "Path.mkdir(parents=True)."
+        )
+
+
+def _check_tensors(kind: str, module: nn.Module) -> None:
+    """Refuse a module whose state a file of tensors does not hold."""
+    others = [name for name, value in module.state_dict().items() if not isinstance(value, Tensor)]
+    if others:
+        raise TypeError(
+            f"A {kind}'s state should be tensors. Found {others[0]!r}, which is none: a layer has get_extra_state. Save "
+            "state_dict() with torch.save, or keep that in buffers or in `settings`."
+        )
 
 
 def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
@@ -93,14 +121,27 @@ def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
         check_card(read_card(target), kind, target)
     library = safetensors("torch")
     try:
-        library.load_file(str(target))
+        tensors = library.load_file(str(target))
     except Exception as error:
         raise ValueError(f"A {kind}'s file should be whole safetensors. Found {error} in {target}. Save it anew.") from error
+    _check_types(kind, module, tensors, target)
     # Read into a copy first: safetensors fills tensor by tensor, and may meet one of another shape half way.
     read = copy.deepcopy(module)
     library.load_model(read, str(target))
     module.load_state_dict(read.state_dict())
     return module
+
+
+def _check_types(kind: str, module: nn.Module, tensors: Mapping[str, Tensor], target: Path) -> None:
+    """Refuse tensors of another type than the module's, which would be rounded, cut off or overflow without a word."""
+    for name, own in module.state_dict().items():
+        found = tensors.get(name)
+        if found is not None and isinstance(own, Tensor) and found.dtype != own.dtype:
+            raise RuntimeError(
+                f"A {kind}'s tensors should be of the types of its file's. Found {name!r} as {found.dtype} in {target} and "
+                f"{own.dtype} in the {kind}. Make it as it was saved, with .to({found.dtype}) for floating numbers; convert it "
+                "afterwards."
+            )
 
 
 def _whole(module: nn.Module) -> nn.Module:

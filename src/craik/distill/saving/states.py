@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
+from craik import arguments
 from craik.distill.examples.splits import Split, check_split
 
 
@@ -20,12 +21,20 @@ def check_state(state: Mapping[str, Any], present: Mapping[str, Any], examples: 
 
     Raises:
         KeyError: a part is missing.
+        TypeError: a state, or a part of it, that is none.
         ValueError: rows that cannot be drawn from these examples.
         RuntimeError: a generator's state of another kind.
     """
-    missing = sorted(present.keys() - state.keys())
-    if missing:
-        raise KeyError(f"a state of Distillation should hold {', '.join(present)}; found no {', '.join(missing)}")
+    arguments.check_kind("state", state, Mapping, "a state of Distillation", way_out="Pass what state_dict() has returned.")
+    _check_keys("Distillation", state, present)
+    for name, part in present.items():
+        if isinstance(part, Mapping):
+            arguments.check_kind(f"state[{name!r}]", state[name], Mapping, "a dictionary", way_out=_ANEW)
+    for name in ("split", "inner_rows", "student_rows"):
+        _check_keys(name, state[name], present[name])
+        for key in present[name]:
+            arguments.check_tensor(f"state[{name!r}][{key!r}]", state[name][key], way_out=_ANEW)
+    arguments.check_tensor("state['generator']", state["generator"], way_out=_ANEW)
     split = Split(**state["split"])
     check_split(split, examples)
     found, wanted = ({name: len(rows) for name, rows in part["split"].items()} for part in (state, present))
@@ -41,6 +50,15 @@ def check_state(state: Mapping[str, Any], present: Mapping[str, Any], examples: 
     Generator(present["generator"].device).set_state(state["generator"].cpu())
 
 
+_ANEW = "Pass what state_dict() has returned."
+
+
+def _check_keys(what: str, state: Mapping[str, Any], present: Mapping[str, Any]) -> None:
+    missing = sorted(present.keys() - state.keys())
+    if missing:
+        raise KeyError(f"a state of {what} should hold {', '.join(present)}; found no {', '.join(missing)}")
+
+
 def load_parts(parts: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Load each part's state; if one of them fails, all are put back.
 
@@ -51,6 +69,8 @@ def load_parts(parts: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     before = copy.deepcopy({name: part.state_dict() for name, part in parts.items()})
     try:
         for name, part in parts.items():
+            if isinstance(part, torch.optim.Optimizer):
+                _check_moments(name, part, state[name])
             part.load_state_dict(state[name])
             if isinstance(part, torch.optim.Optimizer):
                 _check_kind(name, part, before[name])
@@ -58,6 +78,31 @@ def load_parts(parts: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         for name, part in parts.items():
             part.load_state_dict(before[name])
         raise
+
+
+_MOMENTS = ("momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "grad_avg", "acc_delta", "sum")
+"""What torch's optimisers keep of the shape of a parameter."""
+
+
+def _check_moments(name: str, optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:
+    """Refuse moments of other parameters; torch takes them as they come, and fails, or broadcasts, at the next step.
+
+    Raises:
+        KeyError: no state of an optimiser.
+        ValueError: a moment of another shape.
+    """
+    _check_keys(f"`{name}`", state, optimizer.state_dict())
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    numbers = [number for group in state["param_groups"] for number in group["params"]]
+    for number, parameter in zip(numbers, parameters, strict=False):  # of another number of them torch says so
+        for moment in _MOMENTS:
+            found = state["state"].get(number, {}).get(moment)
+            if isinstance(found, Tensor) and found.shape != parameter.shape:
+                raise ValueError(
+                    f"The state of `{name}` should be of its parameters. Found {moment!r} of shape {tuple(found.shape)} for "
+                    f"one of shape {tuple(parameter.shape)}. Load it into a Distillation with the modules and optimisers "
+                    "that it was saved with."
+                )
 
 
 def _check_kind(name: str, optimizer: torch.optim.Optimizer, before: Mapping[str, Any]) -> None:

@@ -150,3 +150,45 @@ def test_a_student_of_a_stack_is_saved_and_read(tmp_path):
     for other in (models.student("mlp", 7), students[0]):
         load_student(other, tmp_path / "student.safetensors")
         assert all(torch.equal(tensor, students[1].state_dict()[name]) for name, tensor in other.state_dict().items())
+
+
+class Held(nn.Module):
+    def __init__(self, buffer):
+        super().__init__()
+        self.register_buffer("held", buffer)
+
+
+class Keeping(Held):
+    """A module whose state is more than tensors."""
+
+    def get_extra_state(self):
+        return {"kept": 3}
+
+
+@pytest.mark.parametrize(
+    ("saved", "own"),
+    [
+        (torch.tensor([1.7, 2.9]), torch.zeros(2, dtype=torch.int64)),
+        (torch.ones(2, dtype=torch.complex64), torch.zeros(2)),
+        (torch.ones(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float16)),
+    ],
+)
+def test_tensors_of_other_types_are_not_converted_without_a_word(saved, own, tmp_path):
+    path, student = tmp_path / "student.safetensors", Held(own)
+    save_student(Held(saved), path)
+    with pytest.raises(RuntimeError, match=rf"'held' as {saved.dtype} in .* and {own.dtype} in the student"):
+        load_student(student, path)
+    assert not student.held.any()
+    assert torch.equal(load_student(Held(torch.zeros_like(saved)), path).held, saved)
+
+
+def test_places_and_modules_that_no_file_has_are_refused_before_anything_is_written(tmp_path):
+    student = models.student("mlp")
+    with pytest.raises(FileNotFoundError, match=r"a folder that there is\. Found none at .*nowhere"):
+        save_student(student, tmp_path / "nowhere" / "student.safetensors")
+    (tmp_path / "student.safetensors").mkdir()
+    with pytest.raises(IsADirectoryError, match="that of a file"):
+        save_student(student, tmp_path / "student.safetensors")
+    with pytest.raises(TypeError, match=r"should be tensors\. Found '_extra_state'"):
+        save_student(Keeping(torch.zeros(2)), tmp_path / "other.safetensors")
+    assert [path.name for path in tmp_path.iterdir()] == ["student.safetensors"]

@@ -36,6 +36,10 @@ def reversed_rows(found):
     return found
 
 
+def swapped(found):
+    return {**found, "student_optimizer": found["meta_optimizer"], "meta_optimizer": found["student_optimizer"]}
+
+
 @pytest.mark.parametrize(
     ("given", "kind", "sentence"),
     [
@@ -46,9 +50,17 @@ def reversed_rows(found):
         (lambda: {**state(), "generator": torch.zeros(3, dtype=torch.uint8)}, RuntimeError, "RNG state"),
         (lambda: {key: part for key, part in state().items() if key != "teacher"}, KeyError, "found no teacher"),
         (lambda: state(student=wider()), RuntimeError, "loading state_dict"),
+        (lambda: None, TypeError, r"`state` should be a state of Distillation\. Found None"),
+        (lambda: {**state(), "split": {"training": torch.arange(28)}}, KeyError, "found no validation"),
+        (lambda: {**state(), "generator": 5}, TypeError, r"`state\['generator'\]` should be a tensor\. Found 5"),
+        (lambda: {**state(), "teacher": None}, TypeError, r"`state\['teacher'\]` should be a dictionary\. Found None"),
+        (lambda: {**state(), "inner_rows": {"rows": [1], "order": [2]}}, TypeError, r"`state\['inner_rows'\]\['rows'\]` sho"),
+        (lambda: swapped(state()), ValueError, r"state of `student_optimizer` should be of its parameters\. Found 'exp_avg'"),
+        (lambda: {**state(), "meta_optimizer": {}}, KeyError, "found no param_groups, state"),
         (lambda: state(optimizer=torch.optim.SGD), ValueError, "state of `student_optimizer` should be that of a Adam"),
     ],
 )
+@pytest.mark.usefixtures("as_installed")
 def test_a_state_of_something_else_is_refused_and_changes_nothing(given, kind, sentence):
     distillation, twin = make(), make()
     found = given()
