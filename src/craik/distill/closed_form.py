@@ -59,7 +59,8 @@ class VotedTeachers:
 
     Args:
         teachers: "linear" recipes give one linear predictor; "kernel" ones (R, S and B with a linear and a Gaussian kernel)
-            cost n^3 and see what is not linear.
+            cost n^3 and see what is not linear. To kernels an input that was constant in training still speaks at prediction,
+            where it has another value (`craik.estimators` holds it at its value).
         handicap: c; privileged candidates' errors grow by c sigma^2 / n.
         only: names of the recipes that may be voted for, of those that these teachers have; None for all. Privileged ones are
             left out where `fit` gets no privileged columns.
@@ -70,7 +71,8 @@ class VotedTeachers:
         votes_: weight by recipe, summed over strengths; they add up to 1.
         report_: cross-validated share of variance explained: of each recipe at its best strength, of the vote ("vote"), and of
             the vote without privileged data ("without privileged"). Of targets that do not vary it is 1, as scikit-learn's
-            `r2_score` has it.
+            `r2_score` has it. Linear teachers' errors are means over three splits; the vote itself is by the error of the
+            three splits' mean prediction (docs/evidence/deviations.md).
         gain_: the vote's gain over the vote without privileged data in that unit, and twice its standard error over rows, or
             over groups of them.
         coef_, intercept_: of linear teachers, (K, J) and (K,), in the units of the inputs and targets.
@@ -124,21 +126,30 @@ class VotedTeachers:
                 not finite.
             TypeError: tables of anything but real numbers.
         """
+        self._forget()
         inputs, targets, steps = _checked(x, y, privileged)
         self._group = None if groups is None else _numbered(groups, len(inputs))
         random = np.random.default_rng(self.random_state)
         splits = 3 if self.teachers == "linear" else 1
-        outside = _cross_fitted(self._recipes, inputs, targets, steps, _parts(self._group, len(inputs), splits, random))
-        names = [(name, strength) for name, paths in outside.items() for strength in range(len(paths))]
-        predictions = np.concatenate(list(outside.values()))  # (candidates, n, K), standardised
+        parts = _parts(self._group, len(inputs), splits, random)
+        outside = [_cross_fitted(self._recipes, inputs, targets, steps, split) for split in parts]
+        names = [(name, strength) for name, paths in outside[0].items() for strength in range(len(paths))]
+        each = [np.concatenate(list(split.values())) for split in outside]  # (candidates, n, K) a split, standardised
+        predictions = _mean(each)
         wanted = _Standard(targets).applied(targets)
         errors = ((predictions - wanted) ** 2).sum(2)
         taught = np.array([name in PRIVILEGED for name, _ in names])
         shares = self._vote(errors, taught, random)
         plain = self._vote(errors[~taught], taught[~taught], random) if taught.any() and not taught.all() else None
         self._fit_all(inputs, targets, steps, names, shares)
-        self._say(names, shares, plain, taught, predictions, wanted, errors)
+        self._say(names, shares, plain, taught, each, wanted)
         return self
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit, whose teachers or privileged columns were others."""
+        self.votes_, self.report_, self.gain_ = {}, {}, (0.0, 0.0)
+        for name in ("coef_", "intercept_", "_kept", "_fitted", "_shares", "_errors"):
+            self.__dict__.pop(name, None)
 
     def predict(self, x: ArrayLike) -> Numbers:
         """Return (n, K) predictions from inputs alone.
@@ -158,9 +169,12 @@ class VotedTeachers:
         if self.teachers == "linear":
             return inputs @ self.coef_.T + self.intercept_
         x, y, steps = self._kept
-        standard = _Standard(y)
-        found = self._recipes(_Standard(x).applied(x), standard.applied(y), steps, _Standard(x).applied(inputs)).predicted
-        mean = sum(share * found[name][strength] for (name, strength), share in self._shares.items())
+        own, standard = _Standard(x), _Standard(y)
+        fitted = self.__dict__.get("_fitted")
+        if fitted is None:  # a vote that was saved before the fits were kept
+            fitted = self._fitted = _kernel_fits(own.applied(x), standard.applied(y), steps).only(self._shares)
+        found = fitted.predicted(own.applied(x), own.applied(inputs))
+        mean = sum(share * found[pair] for pair, share in self._shares.items())
         return np.asarray(mean) * standard.spread + standard.mean
 
     def _recipes(self, x: Numbers, y: Numbers, steps: list[Numbers], new: Numbers) -> Recipes:
@@ -191,6 +205,7 @@ class VotedTeachers:
             self.votes_[name] = self.votes_.get(name, 0.0) + share
         if self.teachers == "kernel":
             self._kept = (x.copy(), y.copy(), [step.copy() for step in steps])  # the caller's may change
+            self._fitted = _kernel_fits(_Standard(x).applied(x), _Standard(y).applied(y), steps).only(self._shares)
             return
         inputs, targets = _Standard(x), _Standard(y)
         weights = self._recipes(inputs.applied(x), targets.applied(y), steps, x[:1]).weights
@@ -204,21 +219,43 @@ class VotedTeachers:
         shares: Numbers,
         plain: Numbers | None,
         taught: NDArray[np.bool_],
-        predictions: Numbers,
+        each: list[Numbers],
         wanted: Numbers,
-        errors: Numbers,
     ) -> None:
+        """Report by the mean over splits of squared errors: of a split's predictions, not of the three splits' mean."""
         total = max((wanted**2).sum(1).mean(), 0.5)  # each column adds 1, one that does not vary only what rounding left
         best: dict[str, float] = {}
+        errors = _mean([((predictions - wanted) ** 2).sum(2).mean(1) for predictions in each])
         for (name, _), error in zip(names, errors, strict=True):
-            best[name] = max(best.get(name, -np.inf), 1 - float(error.mean() / total))
-        vote = ((np.tensordot(shares, predictions, 1) - wanted) ** 2).sum(1)
-        self.report_ = {**best, "vote": 1 - float(vote.mean() / total)}
+            best[name] = max(best.get(name, -np.inf), 1 - float(error / total))
+        self._errors = _mean([((np.tensordot(shares, one, 1) - wanted) ** 2).sum(1) for one in each]) / total
+        self.report_ = {**best, "vote": 1 - float(self._errors.mean())}
         if plain is not None:
-            beside = ((np.tensordot(plain, predictions[~taught], 1) - wanted) ** 2).sum(1)
-            gains = (beside - vote) / total
-            self.report_["without privileged"] = 1 - float(beside.mean() / total)
-            self.gain_ = float(gains.mean()), 2 * _standard_error(gains, self._group)
+            beside = _mean([((np.tensordot(plain, one[~taught], 1) - wanted) ** 2).sum(1) for one in each]) / total
+            self.report_["without privileged"] = 1 - float(beside.mean())
+            self.gain_ = self._gain(beside)
+
+    def gain_over(self, other: "VotedTeachers") -> tuple[float, float]:
+        """Return the gain over another vote that was fitted on the same rows, as `gain_` has it over the untaught one.
+
+        Raises:
+            ValueError: a vote over other rows; one that was not fitted, or by a version that kept no errors.
+        """
+        errors, beside = (model.__dict__.get("_errors") for model in (self, other))
+        if errors is None or beside is None or errors.shape != beside.shape:
+            raise ValueError("A gain is between two votes fitted on the same rows. Found others. Fit both.")
+        return self._gain(beside)
+
+    def _gain(self, beside: Numbers) -> tuple[float, float]:
+        gains = beside - self._errors
+        return float(gains.mean()), 2 * _standard_error(gains, self._group)
+
+
+def _mean(each: list[Numbers]) -> Numbers:
+    found = np.zeros_like(each[0])
+    for one in each:
+        found += one / len(each)
+    return found
 
 
 def _unfitted(sentence: str) -> Exception:
@@ -312,20 +349,19 @@ def _standard_error(gains: Numbers, group: Group | None) -> float:
 
 
 def _cross_fitted(
-    teach: Teach, x: Numbers, y: Numbers, steps: list[Numbers], splits: list[list[NDArray[np.int64]]]
+    teach: Teach, x: Numbers, y: Numbers, steps: list[Numbers], split: list[NDArray[np.int64]]
 ) -> dict[str, Numbers]:
     """Return each row's predictions by fits without it, (L, n, K) a recipe, in units of all rows' standardised targets."""
     total = _Standard(y)
     found: dict[str, Numbers] = {}
-    for split in splits:
-        for part in split:
-            kept = np.setdiff1d(np.arange(len(x)), part)
-            inputs, targets = _Standard(x[kept]), _Standard(y[kept])
-            new = inputs.applied(x[part])
-            recipes = teach(inputs.applied(x[kept]), targets.applied(y[kept]), [step[kept] for step in steps], new)
-            for name, predicted in recipes.predicted.items():
-                ours = found.setdefault(name, np.zeros((len(predicted), *y.shape)))
-                ours[:, part] += (predicted * targets.spread + targets.mean - total.mean) / total.spread / len(splits)
+    for part in split:
+        kept = np.setdiff1d(np.arange(len(x)), part)
+        inputs, targets = _Standard(x[kept]), _Standard(y[kept])
+        new = inputs.applied(x[part])
+        recipes = teach(inputs.applied(x[kept]), targets.applied(y[kept]), [step[kept] for step in steps], new)
+        for name, predicted in recipes.predicted.items():
+            ours = found.setdefault(name, np.zeros((len(predicted), *y.shape)))
+            ours[:, part] = (predicted * targets.spread + targets.mean - total.mean) / total.spread
     return found
 
 
@@ -366,16 +402,10 @@ def _weighted_path(x: Numbers, y: Numbers, b: Numbers, power: float) -> Numbers:
 
 def kernel_recipes(x: Numbers, y: Numbers, steps: list[Numbers], new: Numbers) -> Recipes:
     """Fit the kernel recipes: R and S on x, B through x*; each with a linear and a Gaussian kernel for the last stage."""
-    found: dict[str, list[Numbers]] = {"R": []}
-    seen = np.concatenate([_Standard(step).applied(step) for step in steps], 1) if steps else None
-    soft = _leave_one_out(seen, y, seen)[0] if seen is not None else None
-    between, between_new = (None, None) if seen is None else _leave_one_out(x, seen, new)
-    for kernel in (_linear, _gaussian):
-        found["R"].append(_kernel_path(kernel, x, y, new))
-        if seen is not None and soft is not None and between_new is not None and between is not None:
-            found.setdefault("S", []).append(_kernel_path(kernel, x, soft, new))
-            found.setdefault("B", []).append(_kernel_path(kernel, seen, y, between_new))
-    return Recipes({name: np.concatenate(paths) for name, paths in found.items()}, {})
+    found: dict[str, list[Numbers]] = {}
+    for (name, _), predicted in _kernel_fits(x, y, steps).predicted(x, new).items():
+        found.setdefault(name, []).append(predicted)
+    return Recipes({name: np.stack(paths) for name, paths in found.items()}, {})
 
 
 Kernel = Callable[[Numbers, Numbers, Numbers], Numbers]
@@ -394,14 +424,26 @@ def _squared(a: Numbers, b: Numbers) -> Numbers:
     return np.maximum((a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T, 0.0)
 
 
-def _kernel_path(kernel: Kernel, x: Numbers, y: Numbers, new: Numbers) -> Numbers:
+def _kernel_path(kernel: Kernel, x: Numbers, y: Numbers) -> Numbers:
+    """Return kernel ridge's weights of the training rows for each strength, (L, n, K)."""
     values, vectors = np.linalg.eigh(kernel(x, x, x))
     inverse = 1 / (np.maximum(values, 0) + KERNEL_STRENGTHS[:, None])
-    return kernel(new, x, x) @ (vectors @ (inverse[:, :, None] * (vectors.T @ y)))
+    return vectors @ (inverse[:, :, None] * (vectors.T @ y))
 
 
-def _leave_one_out(x: Numbers, y: Numbers, new: Numbers) -> tuple[Numbers, Numbers]:
-    """Kernel ridge, kernel and strength by the closed-form leave-one-out error; predictions of its rows and of new ones."""
+class _Dual(NamedTuple):
+    """Kernel ridge as it was fitted: weights of the training rows, one set or one for each strength."""
+
+    kernel: Kernel
+    weights: Numbers
+
+    def of(self, x: Numbers, new: Numbers) -> Numbers:
+        """Return the predictions of new rows, with the training rows x."""
+        return self.kernel(new, x, x) @ self.weights
+
+
+def _leave_one_out(x: Numbers, y: Numbers) -> _Dual:
+    """Kernel ridge, kernel and strength by the closed-form leave-one-out error."""
     best: tuple[float, Any] = (np.inf, None)
     for kernel in (_linear, _gaussian):
         values, vectors = np.linalg.eigh(kernel(x, x, x))
@@ -411,5 +453,51 @@ def _leave_one_out(x: Numbers, y: Numbers, new: Numbers) -> tuple[Numbers, Numbe
             if error < best[0]:
                 best = error, (kernel, strength, values, vectors)
     kernel, strength, values, vectors = best[1]
-    dual = vectors @ ((vectors.T @ y) / (np.maximum(values, 0) + strength)[:, None])
-    return kernel(x, x, x) @ dual, kernel(new, x, x) @ dual
+    return _Dual(kernel, vectors @ ((vectors.T @ y) / (np.maximum(values, 0) + strength)[:, None]))
+
+
+class _KernelFits(NamedTuple):
+    """Kernel recipes as they were fitted.
+
+    Attributes:
+        last: by recipe and number of the strength (linear kernels first) the last stage.
+        seen: (n, Q) standardised privileged columns, and the fit from x to them; None without.
+    """
+
+    last: dict[tuple[str, int], _Dual]
+    seen: Numbers | None
+    between: _Dual | None
+
+    def only(self, pairs: Mapping[tuple[str, int], float]) -> "_KernelFits":
+        """Return those of some candidates."""
+        last = {pair: _Dual(dual.kernel, dual.weights.copy()) for pair, dual in self.last.items() if pair in pairs}
+        through = any(name == "B" for name, _ in last)
+        return _KernelFits(last, self.seen if through else None, self.between if through else None)
+
+    def predicted(self, x: Numbers, new: Numbers) -> dict[tuple[str, int], Numbers]:
+        """Return what each candidate says of new rows, (rows, K), with the training rows x; standardised both."""
+        between = None if self.between is None else self.between.of(x, new)
+        products: dict[tuple[bool, Kernel], Numbers] = {}
+        found: dict[tuple[str, int], Numbers] = {}
+        for (name, strength), (kernel, weights) in self.last.items():
+            rows, of = (between, self.seen) if name == "B" else (new, x)
+            if rows is None or of is None:
+                continue
+            place = (name == "B", kernel)
+            if place not in products:
+                products[place] = kernel(rows, of, of)
+            found[name, strength] = products[place] @ weights
+        return found
+
+
+def _kernel_fits(x: Numbers, y: Numbers, steps: list[Numbers]) -> _KernelFits:
+    paths: dict[str, list[_Dual]] = {"R": []}
+    seen = np.concatenate([_Standard(step).applied(step) for step in steps], 1) if steps else None
+    soft = None if seen is None else _leave_one_out(seen, y).of(seen, seen)
+    between = None if seen is None else _leave_one_out(x, seen)
+    for kernel in (_linear, _gaussian):
+        paths["R"] += [_Dual(kernel, weights) for weights in _kernel_path(kernel, x, y)]
+        if seen is not None and soft is not None:
+            paths.setdefault("S", []).extend(_Dual(kernel, weights) for weights in _kernel_path(kernel, x, soft))
+            paths.setdefault("B", []).extend(_Dual(kernel, weights) for weights in _kernel_path(kernel, seen, y))
+    return _KernelFits({(name, k): dual for name, path in paths.items() for k, dual in enumerate(path)}, seen, between)

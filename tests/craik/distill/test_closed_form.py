@@ -277,3 +277,54 @@ def test_tensors_are_read_and_tables_may_change_after_a_fit(teachers):
         table[:] = 0
     for one in (voted, other):
         np.testing.assert_array_equal(one.predict(torch.tensor(x, requires_grad=True)), expected)
+
+
+def test_nothing_of_an_earlier_fit_is_left():
+    (x, y, z), _ = mediated(30)
+    voted = VotedTeachers().fit(x, y, z)
+    voted.fit(x, y)
+    assert (voted.gain_, "without privileged" in voted.report_) == ((0.0, 0.0), False)
+    voted.teachers = "kernel"
+    assert not hasattr(voted.fit(x[:20], y[:20]), "coef_")
+
+
+def test_the_report_is_the_mean_of_three_splits_errors():
+    (x, y, z), _ = mediated(30, noise=2.5)
+    voted = VotedTeachers().fit(x, y, z)
+    y, kept = y[:, None], []
+    for split in closed_form._parts(None, 30, 3, np.random.default_rng(0)):
+        kept.append(closed_form._cross_fitted(linear_recipes, x, y, [z], split))
+    wanted = (y - y.mean()) / y.std()
+    for name in ("R", "C", "U"):
+        errors = np.mean([((one[name] - wanted) ** 2).mean((1, 2)) for one in kept], 0)
+        of_the_mean = ((np.mean([one[name] for one in kept], 0) - wanted) ** 2).mean((1, 2))
+        assert voted.report_[name] == pytest.approx(1 - errors.min())
+        assert errors.min() > of_the_mean.min()
+    by_vote = [sum(share * one[name][k] for (name, k), share in voted._shares.items()) for one in kept]
+    assert voted.report_["vote"] == pytest.approx(1 - np.mean([((one - wanted) ** 2).mean() for one in by_vote]))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_kernel_vote_predicts_from_what_it_has_fitted(known, monkeypatch):
+    (x, y, z), (new, _) = mediated(40)
+    voted = VotedTeachers("kernel").fit(x, y, z if known else None)
+    mean, spread = y.mean(), y.std()
+    with monkeypatch.context() as change:
+        change.setattr(closed_form, "_kernel_fits", None)  # nothing is fitted again
+        found = voted.predict(new[:7])
+    a, b = x.mean(0), x.std(0)
+    paths = kernel_recipes((x - a) / b, (y[:, None] - mean) / spread, [z] if known else [], (new[:7] - a) / b).predicted
+    expected = sum(share * paths[name][k] for (name, k), share in voted._shares.items()) * spread + mean
+    np.testing.assert_array_equal(found, expected)
+    del voted.__dict__["_fitted"]  # as a file of an earlier version has it
+    np.testing.assert_array_equal(voted.predict(new[:7]), expected)
+
+
+def test_a_gain_is_over_a_vote_on_the_same_rows():
+    (x, y, z), _ = mediated(40)
+    one, other = VotedTeachers(only=("C",)).fit(x, y, z), VotedTeachers().fit(x, y)
+    gain, error = one.gain_over(other)
+    assert gain == pytest.approx(one.report_["vote"] - other.report_["vote"])
+    assert error > 0
+    with pytest.raises(ValueError, match="two votes fitted on the same rows"):
+        one.gain_over(VotedTeachers().fit(x[:30], y[:30]))

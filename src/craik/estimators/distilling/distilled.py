@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -91,6 +92,7 @@ class _Distilled(BaseEstimator):
         check_one_of("teacher", self.teacher, (*VOTES, *NETWORKS))
         check_not_negative("handicap", self.handicap)
         check_whole("steps", self.steps, 1)
+        _check_device(self.device)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         known = None if privileged is None else _privileged(privileged, x)
         whose = None if groups is None else _groups(groups, len(x))
@@ -98,6 +100,7 @@ class _Distilled(BaseEstimator):
             self._vote(x, y, known, whose, seed)
             if self.teacher in NETWORKS:
                 self._teach(x, y, known, whose, seed)
+        self.teacher_, self._constant = str(self.teacher), np.where((x == x[0]).all(0), x[0], np.nan)
         if self.verbose:
             print(self.sentence())
 
@@ -110,6 +113,8 @@ class _Distilled(BaseEstimator):
         self.untaught_ = VotedTeachers(**settings).fit(x, codes, groups=whose)
         self.taught_ = VotedTeachers(**settings, only=only).fit(x, codes, known, whose) if taught else self.untaught_
         self.votes_, self.report_, self.gain_ = self.taught_.votes_, dict(self.taught_.report_), self.taught_.gain_
+        if taught and only is not None:  # the untaught vote is in no recipe alone; the two have the same folds
+            self.gain_ = self.taught_.gain_over(self.untaught_)
         self.report_["without privileged"] = self.untaught_.report_["vote"]
         if kind == "linear" and self.teacher in VOTES:
             self.coef_, self.intercept_ = self.taught_.coef_, self.taught_.intercept_
@@ -129,24 +134,47 @@ class _Distilled(BaseEstimator):
     def sentence(self) -> str:
         """Return what privileged columns were worth, by cross-validation within the training rows."""
         check_is_fitted(self)
+        teacher = _fitted_teacher(self)
         votes = ", ".join(f"{name} {share:.2f}" for name, share in sorted(self.votes_.items(), key=lambda item: -item[1]))
-        network = next((name for name in (self.teacher, "network") if self.teacher in NETWORKS and name in self.report_), None)
+        network = next((name for name in (teacher, "network") if teacher in NETWORKS and name in self.report_), None)
         ours, without = self.report_[network or "vote"], self.report_["without privileged"]
         if network is not None:
             return (
                 f"{network}: R2 {ours:.3f} on rows that stopped its training only; the vote without privileged columns "
                 f"{without:.3f} (cross-validated)."
             )
-        return f"{self.teacher}: R2 {ours:.3f}, without privileged columns {without:.3f} (cross-validated); votes {votes}."
+        return f"{teacher}: R2 {ours:.3f}, without privileged columns {without:.3f} (cross-validated); votes {votes}."
 
     def _outputs(self, X: Any) -> Numbers:  # noqa: ANN401, N803
         """(n, K) numbers or shares of classes; of two classes a vote gives the second's only."""
         check_is_fitted(self)
         x = cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64))
-        if self.teacher not in NETWORKS:
-            return self.taught_.predict(x)
+        if _fitted_teacher(self) not in NETWORKS:
+            return self.taught_.predict(self._as_in_training(x))
         z = said(self.weights_, self._scaling.applied(x), self._task).mean(0)
         return z if self._target is None else z * self._target.spread + self._target.mean
+
+    def _as_in_training(self, x: Numbers) -> Numbers:
+        """Return inputs in which what was constant in training is so: to kernels another value would be far from all."""
+        constant = self.__dict__.get("_constant")  # none was kept in files of earlier versions
+        if constant is None or self.taught_.teachers != "kernel":
+            return x
+        return np.where(np.isnan(constant), x, constant)
+
+
+def _fitted_teacher(model: Any) -> str:  # noqa: ANN401  # a classifier or regressor, or what scikit-learn clones of it
+    """Return the teacher that was fitted, whatever `set_params` has named since; before a fit the one that is named."""
+    return getattr(model, "teacher_", model.teacher)
+
+
+def _check_device(device: Any) -> None:  # noqa: ANN401  # anything
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+        raise ValueError(
+            f'`device` should be one that torch finds here. Found {device!r}. Use "cpu", or "cuda" on a machine with such a '
+            "GPU and a torch built for it."
+        ) from error
 
 
 def _explained(outside: Numbers, wanted: Numbers) -> float:
@@ -157,6 +185,10 @@ def _explained(outside: Numbers, wanted: Numbers) -> float:
 
 
 def _groups(groups: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
+    if hasattr(groups, "__len__") and len(groups) != rows:
+        raise ValueError(
+            f"`groups` should hold one label for each of the {rows} rows. Found {len(groups)}. Take them from the table of X."
+        )
     labels = one_dimensional("groups", groups, rows)
     gone = is_missing(labels)
     return np.array(["(missing)" if lost else str(label) for label, lost in zip(labels, gone, strict=True)])
@@ -165,6 +197,11 @@ def _groups(groups: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
 def _privileged(privileged: Any, x: Numbers) -> Numbers:  # noqa: ANN401
     steps = cast(Numbers, check_array(privileged, dtype="float64", allow_nd=True, input_name="privileged"))
     check_consistent_length(x, steps)
+    if steps.ndim > 3:
+        raise ValueError(
+            f"`privileged` should have the shape (n, Q), or (n, T, Q) of T steps in time. Found {steps.shape}. Flatten the "
+            "last axes, for example with reshape(n, -1)."
+        )
     return steps
 
 
@@ -186,7 +223,9 @@ class DistilledRegressor(RegressorMixin, _Distilled):
         votes_: weight of each recipe.
         report_: cross-validated share of variance explained, of each recipe, the vote, and the vote without privileged columns;
             of a network on the rows that stopped its training, which flatters it.
-        gain_: the vote's gain over the vote without them, and twice its standard error over rows.
+        gain_: the vote's gain over the vote without them, and twice its standard error over rows, or over groups of them; of
+            one recipe alone, its own; 0 of networks, whose rows are others.
+        teacher_: what was fitted; `set_params` changes it by another `fit` only.
         taught_, untaught_: the two votes; one and the same where a network is taught.
         coef_, intercept_: of a vote over linear teachers.
         weights_, history_, chosen_: of a network: its fold models, mean loss on the folds left out, its setting in words.
@@ -215,9 +254,10 @@ class DistilledRegressor(RegressorMixin, _Distilled):
 
 
 def _is_network(model: Any) -> bool:  # noqa: ANN401  # a classifier, or what scikit-learn clones of it
-    if model.teacher not in NETWORKS:
+    teacher = _fitted_teacher(model)
+    if teacher not in NETWORKS:
         raise AttributeError(
-            f"{model.teacher!r} is a vote by squared error, which has scores and no probabilities; take decision_function, "
+            f"{teacher!r} is a vote by squared error, which has scores and no probabilities; take decision_function, "
             "scikit-learn's CalibratedClassifierCV, or a teacher that is a network."
         )
     return True

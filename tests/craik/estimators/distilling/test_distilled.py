@@ -165,6 +165,13 @@ def test_refusals():
         DistilledRegressor(handicap=-1).fit(x, y)
     with pytest.raises(ValueError, match="inconsistent"):
         DistilledRegressor().fit(x, y, privileged=z[:5])
+    for device in ("gpu", "nonsense:0", 3.5):
+        with pytest.raises(ValueError, match=r"`device` should be one that torch finds here\. Found"):
+            DistilledRegressor(device=device).fit(x, y)
+    with pytest.raises(ValueError, match=r"or \(n, T, Q\) of T steps in time\. Found \(60, 1, 1, 3\)"):
+        DistilledRegressor(teacher="auxiliary", **QUICK).fit(x, y, privileged=z[:, None, None])
+    with pytest.raises(ValueError, match=r"`groups` should hold one label for each of the 60 rows\. Found 3\. Take"):
+        DistilledRegressor().fit(x, y, groups=np.zeros(3))
     with pytest.raises(ValueError, match="features"):
         DistilledRegressor().fit(x, y, privileged=z).predict(np.column_stack([x, z]))
 
@@ -183,3 +190,37 @@ def test_groups_choose_by_groups(teacher):
     assert model.fit(x[whose], y[whose], x[whose, :2], groups=labels).report_[key] < by_rows[key] - 0.2
     with pytest.raises(ValueError, match="`groups`"):
         model.fit(x, y, x[:, :2], groups=whose)
+
+
+@pytest.mark.parametrize("teacher", ["vote", "chain", "ridge-soft-targets", "kernel-bottleneck"])
+def test_a_recipe_alone_has_its_gain_over_the_vote_without_privileged_columns(teacher):
+    x, y, z = mediated()
+    model = DistilledRegressor(teacher=teacher, random_state=0).fit(x, y, privileged=z)
+    gain = model.report_["vote"] - model.report_["without privileged"]
+    assert model.gain_[0] == pytest.approx(gain, abs=0.01 if teacher == "vote" else 1e-12)  # its two votes were drawn apart
+    assert model.gain_[1] > 0
+    assert model.fit(x, y).gain_ == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("estimator", [DistilledRegressor, DistilledClassifier])
+def test_what_was_fitted_predicts_whatever_is_named_since(estimator):
+    x, y, z = mediated()
+    y = y if estimator is DistilledRegressor else (y > 0).astype(int)
+    model = estimator(teacher="auxiliary", **QUICK).fit(x, y, privileged=z)
+    found, sentence = model.predict(x), model.sentence()
+    model.set_params(teacher="vote")
+    np.testing.assert_array_equal(model.predict(x), found)
+    assert (model.sentence(), model.teacher_) == (sentence, "auxiliary")
+    assert hasattr(model, "predict_proba") == (estimator is DistilledClassifier)
+    for name in ("teacher_", "_constant"):  # as a file of an earlier version has it
+        del model.__dict__[name]
+    np.testing.assert_array_equal(model.set_params(teacher="auxiliary").predict(x), found)
+
+
+def test_an_input_that_was_constant_in_training_says_nothing_to_kernels():
+    x, y, z = mediated()
+    x[:, 2] = 7
+    model = DistilledRegressor(teacher="kernel-vote", random_state=0).fit(x, y, privileged=z)
+    new = x.copy()
+    new[:, 2] = 12
+    np.testing.assert_array_equal(model.predict(new), model.predict(x))
