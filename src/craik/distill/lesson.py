@@ -43,8 +43,9 @@ class Lesson:
             of every call for ordinary steps, a constant from there on.
 
     Raises:
-        ValueError: modules that cannot be run as functions or have nothing to train, layers that are none of the student's,
-            a parameter that student and teacher both train, an alpha that is not positive, or a tensor that is negative or no finite number.
+        ValueError: modules that cannot be run as functions or have nothing to train, a parameter that student and teacher both
+            train, layers that are none of the student's, an alpha that is not positive, or a tensor that is negative or no
+            finite number.
         TypeError: a module, a loss, names or a number that are none.
     """
 

@@ -110,7 +110,7 @@ def finished(solved: Solved, gradients: Params, clip: float | None) -> MetaGradi
         sums = (torch.stack(found).sum() for found in zip(*(_counts(g, clip) for g in gradients.values()), strict=True))
         others, beyond = torch.stack(list(sums)).tolist()
     if beyond and clip is not None:
-        gradients = {name: torch.where(g.isfinite(), g.clamp(-_at_most(clip, g), _at_most(clip, g)), g) for name, g in gradients.items()}
+        gradients = {name: _within(gradient, clip) for name, gradient in gradients.items()}
     return MetaGradient(gradients, solved.validation_loss, solved.training_losses, others, beyond, solved.params)
 
 
@@ -120,9 +120,10 @@ def _reach(gradients: Params) -> float:
     return float(torch.stack(ends).abs().max()) if ends else 0.0
 
 
-def _at_most(clip: float, gradient: Tensor) -> float:
-    """Return the bound, or the largest number of a half type that cannot say it."""
-    return min(clip, torch.finfo(gradient.dtype).max)
+def _within(gradient: Tensor, clip: float) -> Tensor:
+    """Return a gradient whose finite components are clipped; of a half type that cannot say the bound, none are."""
+    bound = min(clip, torch.finfo(gradient.dtype).max)
+    return torch.where(gradient.isfinite(), gradient.clamp(-bound, bound), gradient)
 
 
 def _counts(gradient: Tensor, clip: float | None) -> tuple[Tensor, Tensor]:

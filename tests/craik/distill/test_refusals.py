@@ -183,7 +183,7 @@ def sharing():
         (lambda: models.lesson(nn.Linear, models.teacher({"0": (5,)}), ["0"]), TypeError, "`student` should be a torch.nn.Mod"),
         (lambda: models.lesson(models.student("mlp"), None, ["0"]), TypeError, "`teacher` should be a torch.nn.Module"),
         (lambda: lesson(student=nn.Sequential(nn.LazyLinear(3))), ValueError, r"should have their shapes\. Found '0.weight'"),
-        (lambda: sharing(), ValueError, r"the teacher's 'network\.0\.weight', which is the student's '0\.weight'"),
+        (sharing, ValueError, r"the teacher's 'network\.0\.weight', which is the student's '0\.weight'"),
         (lambda: lesson(layers="0"), TypeError, r"a list of names.*Found '0' of type str\. Write \['0'\]"),
         (lambda: lesson(layers=[0]), TypeError, r"a list of names"),
         (lambda: lesson(teaching_loss=GatedSquaredError), TypeError, "`teaching_loss` should be a function.*an instance"),

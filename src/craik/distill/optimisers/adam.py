@@ -63,8 +63,8 @@ class Adam:
         least = torch.finfo(tensor.dtype).max ** (-1 / 3)
         if self.eps < least:
             raise ValueError(
-                f"`eps` should be {least:.2g} at least for parameters of {tensor.dtype}: the meta-gradient through a gradient of "
-                f"zero is as large as 1 / eps^3. Found {self.eps} for {name!r}. Take a larger one, or float64."
+                f"`eps` should be {least:.2g} at least for parameters of {tensor.dtype}: the meta-gradient through a gradient "
+                f"of zero is as large as 1 / eps^3. Found {self.eps} for {name!r}. Take a larger one, or float64."
             )
 
     def update(self, params: Params, gradients: Params, state: InnerState) -> tuple[Params, InnerState]:

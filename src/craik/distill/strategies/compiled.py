@@ -9,7 +9,7 @@ it does: each unroll runs the traces of a step and of the product behind that, a
 compiles anew where either moves otherwise. What makes no difference on the last batch, within half the digits of the numbers'
 type, is not found: after such a change, compile anew by giving the lesson a copy of the student.
 
-A trace is made with the first batch, and looked at on the last: numbers that a forward pass takes out of the data (``.tolist()``,
+A trace is made with the first batch, and looked at on the last: numbers that a pass takes out of the data (``.tolist()``,
 ``.numpy()``) are the first batch's in it for ever, and are refused so.
 """
 
@@ -72,9 +72,9 @@ def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
         kept = _compile(problem, key, constants, backend)
         if problem.steps > 1 and not _agrees(problem, kept, constants):
             raise RuntimeError(
-                "Adjoint(compile=True) should be able to compile an inner step: the same operations on tensors for every batch. "
-                f"Found that the step of the first batch, compiled, is not what the student does with batch {problem.steps}. "
-                "Look for numbers that the student or a loss takes out of the data, as .tolist() and .numpy() do, or use "
+                "Adjoint(compile=True) should be able to compile an inner step: the same operations on tensors for every "
+                f"batch. Found that the step of the first batch, compiled, is not what the student does with batch "
+                f"{problem.steps}. Look for numbers that the student or a loss takes out of the data, as .tolist() and .numpy() do, or use "
                 "Adjoint()."
             )
         _kept[student] = kept

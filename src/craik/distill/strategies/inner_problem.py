@@ -179,7 +179,7 @@ class InnerProblem:
         """Take an inner step; with a graph the result can be differentiated by what went in.
 
         A parameter that the loss of this batch does not depend on stays where it is, and its moments, too: torch's optimisers
-        pass over one that has no gradient.
+        pass over one that has no gradient. The number of steps, which Adam corrects by, is that of all.
         """
         point = point if graph else Point(leaves(point.params), point.state)
         with torch.enable_grad():
@@ -197,15 +197,13 @@ class InnerProblem:
         left = params.keys() - gradients.keys()
         moments = {moment: {n: t for n, t in values.items() if n not in left} for moment, values in state.moments.items()}
         moved, after = self.inner.update({name: params[name] for name in gradients}, gradients, state._replace(moments=moments))
-        kept = {moment: after.moments[moment] for moment in state.moments}
-        # In the order before, which tensors without their names are put back by; and out of place, as a rule's are.
-        return Point(
-            {name: moved[name] if name in gradients else tensor.clone() for name, tensor in params.items()},
-            InnerState(
-                after.step,
-                {m: {n: t.clone() if n in left else kept[m][n] for n, t in values.items()} for m, values in state.moments.items()},
-            ),
-        )
+
+        def joined(before: Params, new: Params) -> Params:
+            """In the order before, which tensors without their names are put back by; and out of place, as a rule's are."""
+            return {name: tensor.clone() if name in left else new[name] for name, tensor in before.items()}
+
+        kept = {moment: joined(values, after.moments[moment]) for moment, values in state.moments.items()}
+        return Point(joined(params, moved), InnerState(after.step, kept))
 
     def solved(self, rows: Sequence[Signals | None], loss: Tensor, losses: Sequence[Tensor], params: Params) -> Solved:
         """Stack what was found step by step; None stands for steps that a strategy leaves out."""
