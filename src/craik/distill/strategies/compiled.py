@@ -73,9 +73,9 @@ def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
         if problem.steps > 1 and not _agrees(problem, kept, constants):
             raise RuntimeError(
                 "Adjoint(compile=True) should be able to compile an inner step: the same operations on tensors for every "
-                f"batch. Found that the step of the first batch, compiled, is not what the student does with batch "
-                f"{problem.steps}. Look for numbers that the student or a loss takes out of the data, as .tolist() and .numpy() do, or use "
-                "Adjoint()."
+                "batch. Found that the step of the first batch, compiled, is not what the student does with batch "
+                f"{problem.steps}. Look for numbers that the student or a loss takes out of the data, as .tolist() and "
+                ".numpy() do, or use Adjoint()."
             )
         _kept[student] = kept
     return _bound(problem, kept, constants)

@@ -6,7 +6,7 @@ for i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -184,7 +184,8 @@ class InnerProblem:
         point = point if graph else Point(leaves(point.params), point.state)
         with torch.enable_grad():
             loss = self.training_loss(point.params, batch, signals)
-            found = torch.autograd.grad(loss, list(point.params.values()), create_graph=graph, allow_unused=True)
+            grads = torch.autograd.grad(loss, list(point.params.values()), create_graph=graph, allow_unused=True)
+        found = cast("tuple[Tensor | None, ...]", grads)  # None where nothing depends on it
         gradients = {name: gradient for name, gradient in zip(point.params, found, strict=True) if gradient is not None}
         with torch.set_grad_enabled(graph):
             return self._updated(point, gradients), loss.detach()
