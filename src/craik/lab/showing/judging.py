@@ -11,7 +11,8 @@ from craik.lab.claims import JudgedClaim, judge
 from craik.lab.experiment import PACKAGE, listing, load
 from craik.lab.rows import Rows
 from craik.lab.running.run import Run
-from craik.lab.running.runfiles import find_runs, keep
+from craik.lab.running.runfiles import find_runs, keep, read_run
+from craik.lab.running.storage import locked
 
 
 def judged_again(run: Run) -> Run:
@@ -45,18 +46,24 @@ def _alike(one: Any, other: Any) -> bool:  # noqa: ANN401  # what a judged claim
 def judge_again(directory: Path) -> list[Run]:
     """Writes the present claims' verdicts beside every recorded run below a folder, and says which changed.
 
-    Rows, commits and seeds stay as they are, and so do runs that another source made and that were set apart.
+    Rows, commits and seeds stay as they are, and so do runs that another source made and that were set apart. A run that
+    others wrote meanwhile is judged as it is now; one that is as it was judged is not touched, nor locked.
 
     Raises:
         UsageError: the directory does not exist, or an experiment is no more.
-        LabError: a run's files cannot be read, or a claim cannot be measured.
+        LabError: a run's files cannot be read, another process writes it, or a claim cannot be measured.
     """
     changed: list[Run] = []
     for run in find_runs(directory):
         again = run if run.is_older else judged_again(run)
-        if again != run:
-            keep(again)
-            changed.append(again)
+        if again == run:
+            continue
+        with locked(run.folder):
+            now = read_run(run.folder)
+            again = again if now == run else judged_again(now)
+            if again != now:
+                keep(again)
+                changed.append(again)
     return changed
 
 

@@ -3,9 +3,13 @@ from dataclasses import replace
 import pytest
 
 from craik.lab.claims import Reading
+from craik.lab.errors import LabError
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
+from craik.lab.running.runfiles import read_run
+from craik.lab.running.storage import locked
+from craik.lab.showing import judging
 from craik.lab.showing.evidence import labels
 from craik.lab.showing.folding import folded, tallies, tally, tried
 from craik.lab.showing.judging import judge_again, judged_again, never_run
@@ -176,6 +180,24 @@ def test_present_claims_judge_recorded_rows(run, tmp_path, package):
     assert "It ends low." in {claim.text for claim in changed.claims}
     assert "It ends low." in (kept.folder / "claims.json").read_text()
     assert (kept.folder / "rows.jsonl.gz").read_bytes() == before
+
+
+def test_what_a_run_adds_while_it_is_judged_again_stays(run, tmp_path, package, monkeypatch):
+    kept, experiment = run(seeds=1), load("counter-walk", package)
+    changed = replace(experiment, claims=[replace(one, text="It ends.") for one in experiment.claims])
+
+    def slow(*given):
+        monkeypatch.setattr(judging, "load", lambda *given: changed)
+        run(seeds=2)  # what another process does meanwhile
+        return changed
+
+    monkeypatch.setattr(judging, "load", slow)
+    judge_again(tmp_path / "runs")
+    after = read_run(kept.folder)
+    assert (after.seeds, after.judged.seeds, {one.text for one in after.claims}) == ((0, 1), (0, 1), {"It ends."})
+    monkeypatch.setattr(judging, "load", load)
+    with locked(kept.folder), pytest.raises(LabError, match="another process is writing"):
+        judge_again(tmp_path / "runs")
 
 
 @pytest.mark.parametrize(("factor", "again"), [(1 + 1e-13, False), (1 + 1e-6, True)])
