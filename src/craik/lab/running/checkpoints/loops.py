@@ -97,9 +97,10 @@ class Keeper:
         """The loop of a name, which within a part of the seed begins with the part's.
 
         Raises:
-            LabError: the seed has opened it before.
+            LabError: the seed has opened it before, or another loop holds parts.
         """
         name = WITHIN.join((*self.within, name))
+        self._refuse_within_another(name)
         if name in self._parts:
             raise LabError(f"a loop's checkpoint needs a name of its own, but {name!r} was opened twice; name what differs")
         self._parts[name] = ()
@@ -108,7 +109,13 @@ class Keeper:
         return saved
 
     def hold(self, name: str, parts: tuple[Any, ...]) -> None:
-        """Puts parts back where the checkpoint has them, and keeps them from now on."""
+        """Puts parts back where the checkpoint has them, and keeps them from now on.
+
+        Raises:
+            LabError: another loop holds parts, or the checkpoint has fewer than these.
+        """
+        if parts:
+            self._refuse_within_another(name)
         loop, before = self._loops[name], self._held.get(name, 0)
         self._held[name] = before + len(parts)
         if loop.state is not None:
@@ -121,6 +128,17 @@ class Keeper:
                 if not loop.finished or state is not None:
                     restore(part, unpacked(state, self._tensors))
         self._parts[name] += () if loop.finished else parts
+
+    def _refuse_within_another(self, name: str) -> None:
+        """Refuses a second loop beside one that holds parts.
+
+        What the inner one keeps would be written beside the outer one's parts as they are by then, and its `done` as it was
+        before: where the seed goes on, what the outer one did since would be done twice.
+        """
+        for other, held in self._parts.items():
+            if held and other != name and not other.startswith(name + WITHIN):  # what is within a part ends with it
+                rule, way_out = "a loop that holds parts must be over before another begins", "finish() or stay() that first"
+                raise LabError(f"{rule}, but found {name!r} within {other!r}; {way_out}, or keep one of them")
 
     def write_if_due(self) -> None:
         """Writes everything, if it is time.
@@ -279,7 +297,7 @@ def checkpoint(name: str, *parts: Any) -> Saved:  # noqa: ANN401  # whatever `st
         parts: what it holds, see `Saved.restore`.
 
     Raises:
-        LabError: the name was taken before, or a part cannot be kept.
+        LabError: the name was taken before, a part cannot be kept, or a loop that holds parts is not over.
     """
     if _keepers:
         return _keepers[0].open(name, parts)

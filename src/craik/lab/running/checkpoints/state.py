@@ -15,6 +15,8 @@ from craik.lab.errors import LabError
 TAG = "craik"
 """The key by which JSON says that an object stands for something else."""
 
+_HELD = "a checkpoint holds tensors and arrays of numbers, numbers, texts, and lists, tuples and dicts of them"
+
 
 @runtime_checkable
 class Stateful(Protocol):
@@ -86,9 +88,9 @@ def packed(value: object, tensors: dict[str, Any], name: str) -> Any:  # noqa: A
     if isinstance(value, np.generic):
         return packed(value.item(), tensors, name)
     if isinstance(value, np.ndarray):
-        return _named("array", value.copy(), tensors, name)
+        return _of_array(value, tensors, name)
     if _is_tensor(value):
-        return _named("tensor", value.detach().cpu().clone().contiguous(), tensors, name)  # pyright: ignore[reportAttributeAccessIssue] # a tensor
+        return _of_tensor(value, tensors, name)
     if isinstance(value, Mapping):
         kind = "counter" if isinstance(value, Counter) else "dict"
         pairs = [[packed(k, tensors, f"{name}.key"), packed(v, tensors, f"{name}.{k}")] for k, v in value.items()]
@@ -96,8 +98,33 @@ def packed(value: object, tensors: dict[str, Any], name: str) -> Any:  # noqa: A
     if isinstance(value, list | tuple):
         items = [packed(one, tensors, f"{name}.{place}") for place, one in enumerate(value)]
         return items if isinstance(value, list) else {TAG: "tuple", "items": items}
-    rule = "a checkpoint holds tensors, numbers, texts, and lists, tuples and dicts of them"
-    raise LabError(f"{rule}, but {name} is a {type(value).__name__}; leave it out of state_dict")
+    raise LabError(f"{_HELD}, but {_path(name)} is a {type(value).__name__}; leave it out of state_dict")
+
+
+def _of_array(value: np.ndarray[Any, Any], tensors: dict[str, Any], name: str) -> dict[str, str]:
+    kind, width = value.dtype.kind, value.dtype.itemsize
+    if kind not in "biufc" or width > (16 if kind == "c" else 8):
+        raise LabError(f"{_HELD}, but {_path(name)} is an array of {value.dtype}; leave it out of state_dict")
+    native = value.astype(value.dtype.newbyteorder("="), order="C")
+    if kind == "c":
+        return _named("complex array", np.stack([native.real, native.imag], axis=-1), tensors, name)
+    return _named("array", native, tensors, name)
+
+
+def _of_tensor(value: Any, tensors: dict[str, Any], name: str) -> dict[str, str]:  # noqa: ANN401  # torch's
+    import torch  # noqa: PLC0415  # whoever has a tensor has loaded it
+
+    if value.layout != torch.strided:
+        raise LabError(f"{_HELD}, but {_path(name)} is a sparse tensor; keep to_dense() of it")
+    whole = value.detach().cpu()
+    if whole.is_complex():  # safetensors knows one of its widths only
+        return _named("complex tensor", torch.view_as_real(whole.resolve_conj()).clone().contiguous(), tensors, name)
+    return _named("tensor", whole.clone().contiguous(), tensors, name)
+
+
+def _path(name: str) -> str:
+    """The name of a value in a sentence."""
+    return name.replace("\n", ", part ")
 
 
 def unpacked(value: Any, tensors: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -112,11 +139,24 @@ def unpacked(value: Any, tensors: Mapping[str, Any]) -> Any:  # noqa: ANN401
     if kind in ("dict", "counter"):
         found = {unpacked(k, tensors): unpacked(v, tensors) for k, v in value["pairs"]}
         return Counter(found) if kind == "counter" else found
-    found = tensors[value["name"]]
-    return found.numpy() if kind == "array" and _is_tensor(found) else found
+    return _stored(kind, tensors[value["name"]])
+
+
+def _stored(kind: str, found: Any) -> Any:  # noqa: ANN401
+    """A tensor or an array as it was, of what the file holds of it."""
+    if kind == "tensor":
+        return found
+    if kind == "complex tensor":
+        import torch  # noqa: PLC0415  # whoever kept a tensor loads it
+
+        return torch.view_as_complex(found)
+    array = found.numpy() if _is_tensor(found) else found
+    return array if kind == "array" else np.ascontiguousarray(array).view(f"c{2 * array.itemsize}")[..., 0]
 
 
 def _named(kind: str, value: Any, tensors: dict[str, Any], name: str) -> dict[str, str]:  # noqa: ANN401
+    while name in tensors:  # two keys of a state can make one path: {"net": {"weight": a}, "net.weight": b}, or 1 and "1"
+        name += "'"
     tensors[name] = value
     return {TAG: kind, "name": name}
 

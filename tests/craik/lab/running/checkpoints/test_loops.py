@@ -114,6 +114,56 @@ def test_what_a_loop_holds_comes_back_bit_for_bit(keeper):
     assert (saved.finished, saved.values) == (True, [{"x": 0.1}, {"y": 1}])
 
 
+class Holder:
+    """Its state is whatever it is given."""
+
+    def __init__(self, state=None):
+        self.state = state
+
+    def state_dict(self):
+        return self.state
+
+    def load_state_dict(self, state):
+        self.state = state
+
+
+def test_keys_of_a_state_that_look_alike_are_two(keeper):
+    one, other = torch.ones(2), torch.zeros(2)
+    state = {"net": {"weight": one}, "net.weight": other, 1: one.double(), "1": other.double()}
+    keeper()
+    checkpoint("loop", Holder(state)).keep(1)
+    keeper()
+    checkpoint("loop", again := Holder())
+    assert torch.equal(again.state["net"]["weight"], one)
+    assert torch.equal(again.state["net.weight"], other)
+    assert (again.state[1].tolist(), again.state["1"].tolist()) == ([1, 1], [0, 0])
+
+
+def test_complex_numbers_come_back(keeper):
+    tensors = [torch.tensor([1 + 2j, complex("inf-infj")], dtype=kind) for kind in (torch.complex64, torch.complex128)]
+    tensors += [tensors[0].conj(), torch.tensor(3j)]
+    arrays = [one.numpy() for one in tensors[:2]] + [np.array(2j), np.arange(3, dtype=">f8")]
+    keeper()
+    checkpoint("loop", Holder([*tensors, *arrays])).keep(1)
+    keeper()
+    checkpoint("loop", again := Holder())
+    for was, found in zip(tensors, again.state[:4], strict=True):
+        assert found.dtype == was.dtype
+        assert torch.equal(torch.view_as_real(found), torch.view_as_real(was.resolve_conj()))
+    for was, found in zip(arrays, again.state[4:], strict=True):
+        assert found.dtype == was.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(found, was)
+
+
+@pytest.mark.parametrize(
+    ("value", "what"), [(np.array(["a"]), "an array of <U1"), (torch.eye(2).to_sparse(), "a sparse tensor")]
+)
+def test_what_no_file_of_tensors_holds_is_said(keeper, value, what):
+    keeper()
+    with pytest.raises(LabError, match=f"but loop, part 0.v is {what}"):
+        checkpoint("loop", Holder({"v": value})).keep(1)
+
+
 def test_checkpoints_are_some_seconds_apart_and_rare_where_they_take_long(keeper, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(loops.time, "perf_counter", lambda: now[0])
@@ -139,6 +189,22 @@ def test_two_loops_of_one_name_are_refused(keeper):
     checkpoint("loop")
     with pytest.raises(LabError, match="'loop' was opened twice"):
         checkpoint("loop")
+
+
+def test_a_loop_within_one_that_holds_parts_is_refused(keeper):
+    """What the inner one writes would hold the outer one's parts as they are by then, beside its `done` as it was before."""
+    keeper()
+    weight = [0.0]
+    outer = checkpoint("outer", weight)
+    weight[0] += 1
+    with pytest.raises(LabError, match=r"found 'inner' within 'outer'; finish\(\) or stay\(\) that first"):
+        checkpoint("inner")
+    outer.finish()
+    later, other = checkpoint("inner"), checkpoint("other", weight)
+    with pytest.raises(LabError, match="found 'inner' within 'other'"):
+        later.restore(weight)
+    other.stay()
+    later.restore(weight)
 
 
 @pytest.mark.parametrize(

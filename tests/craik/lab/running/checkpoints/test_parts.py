@@ -74,6 +74,18 @@ def test_loops_within_parts_have_names_of_their_own_and_go_with_them(process):
     assert not keeper._tensors
 
 
+def test_a_loop_that_nobody_ended_ends_with_its_part(process):
+    def rows(generator):
+        saved = checkpoint("training", generator)
+        for step in range(saved.done, 2):
+            yield saved.keep(step + 1, {"draw": float(torch.rand((), generator=generator))})
+
+    process()
+    generator = torch.Generator().manual_seed(0)
+    found = [row for name in ("a", "b") for row in part(name, rows(generator), generator)]
+    assert [row["draw"] for row in found] == [float(one) for one in torch.rand(4, generator=generator.manual_seed(0))]
+
+
 def test_what_stays_is_put_back_and_changed_by_nobody(process):
     for drawn_before in (False, True):
         keeper = process()
