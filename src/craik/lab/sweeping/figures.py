@@ -20,10 +20,11 @@ COLUMNS = 3
 
 
 def figures(done: Done, found: list[Outcome]) -> dict[str, Figure]:
-    """The figures by name; importance only where enough trials tell."""
-    drawn = {f"slices-{one.method}": _slices(done, one, place) for place, one in enumerate(found)}
-    some = [one for one in found if one.importance]
-    return ({"importance": _importance(done, some)} if some else {}) | drawn
+    """The figures by name; importance only where enough trials tell, slices only of methods that draw from a range."""
+    some = [(place, one) for place, one in enumerate(found) if done.sweep.ranges.drawn(one.method)]
+    drawn = {f"slices-{one.method}": _slices(done, one, place) for place, one in some}
+    told = [one for one in found if one.importance]
+    return ({"importance": _importance(done, told)} if told else {}) | drawn
 
 
 def _importance(done: Done, found: list[Outcome]) -> Figure:

@@ -77,7 +77,8 @@ def importance(done: Done, method: str) -> dict[str, float]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Optuna calls experimental
-        found = optuna.importance.get_param_importances(done.studies.study(method))
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()  # Optuna's default has changed
+        found = optuna.importance.get_param_importances(done.studies.study(method), evaluator=evaluator)
     return {name: float(share) for name, share in found.items()}
 
 

@@ -199,14 +199,21 @@ class _Going:
 
     def _trials(self, take_over: bool) -> Iterator[tuple[Trial, Job]]:
         for trial in self.studies.left_behind(take_over):
-            yield self._started(trial)
+            yield from self._started(trial)
         while (trial := self.studies.claim()) is not None:
-            yield self._started(trial)
+            yield from self._started(trial)
 
-    def _started(self, trial: Trial) -> tuple[Trial, Job]:
+    def _started(self, trial: Trial) -> Iterator[tuple[Trial, Job]]:
+        """The trial and its job; none of a setting that the Config refuses, which is a failed trial."""
+        try:
+            job = self._job(trial, f"{_safe(trial.method)}-{trial.number}", self.sweep.config.seed)
+        except UsageError as error:
+            self.studies.told(trial, "failed", None, 0.0, str(error))
+            self.tell()
+            return
         self.running[trial.method, trial.number] = None
         self.tell()
-        return trial, self._job(trial, f"{_safe(trial.method)}-{trial.number}", self.sweep.config.seed)
+        yield trial, job
 
     def _job(self, trial: Trial, name: str, seed: int) -> Job:
         values = self.sweep.values(trial.method, trial.chosen, seed)
@@ -268,7 +275,8 @@ class _Going:
         return best
 
     def _kept(self, trial: Trial, seed: int) -> Path:
-        digest = hashlib.sha256(json.dumps([trial.method, trial.chosen], sort_keys=True).encode()).hexdigest()[:6]
+        what = [self.sweep.identity(self.source), trial.method, trial.chosen]  # a storage elsewhere can begin a study anew
+        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:6]
         return self.folder / "best" / f"{_safe(trial.method)}-{digest}-seed-{seed}.jsonl.gz"
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import random
 import signal
@@ -8,8 +9,13 @@ import pytest
 pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
 
 from craik.lab import LabError, UsageError
+from craik.lab.running.provenance.source_tree import Code
+from craik.lab.sweeping import search as searching
+from craik.lab.sweeping.figures import figures
+from craik.lab.sweeping.outcome import outcomes
 from craik.lab.sweeping.search import Means, search
 from fake_hill import Kill
+from fake_sweeps.hills.climb.run import Config
 
 
 def trials_of(done):
@@ -139,3 +145,39 @@ def test_killed_by_a_signal_no_trial_is_lost_or_doubled(command, tmp_path, hill,
     assert [one["best"]["value"] for one in answer["methods"]] == [expected.best(m).value for m in ("up", "down")]
     left = {path.name for path in Path(answer["folder"]).iterdir()} - {".lock"}
     assert left == {"best", "figures", "journal.jsonl", "owner", "report.html"}
+
+
+def test_the_best_rows_of_another_source_are_not_taken(hill, here, tmp_path, monkeypatch):
+    for source in ("a" * 64, "b" * 64):
+        before = len(here.tried)
+        monkeypatch.setattr(searching, "code_of", lambda package, source=source: Code(None, False, source))
+        search(hill(trials=1), tmp_path, Means(1, storage=f"sqlite:///{tmp_path / source[:1]}.db"))
+        assert len([one for one in here.tried[before:] if one["seed"] >= 100]) == 4
+
+
+def test_a_setting_that_the_config_refuses_is_a_failed_trial(hill, here, tmp_path, monkeypatch):
+    made = Config.__init__
+
+    def refuse(self, *given, **named):
+        made(self, *given, **named)
+        if self.y > 3:
+            raise ValueError("y must be 3 at most, but found more; lower it")
+
+    monkeypatch.setattr(Config, "__init__", refuse)
+    done = search(hill(trials=8), tmp_path, Means(1))
+    trials = done.studies.trials("up")
+    assert {one.state for one in trials if one.chosen["y"] > 3} == {"failed"}
+    assert all(one.why.startswith("y must be 3 at most, but found more") for one in trials if one.chosen["y"] > 3)
+    assert len(trials) == 8
+    assert done.best("up").chosen["y"] <= 3
+
+
+def test_a_method_that_draws_nothing_has_no_slices(hill, here, tmp_path):
+    plan = hill(trials=5)
+    of = {name: one for name, one in plan.ranges.of.items() if name != "penalty"}
+    methods = {"up": {"methods": ("up",)}, "down": {"methods": ("down",), "x": 0.1, "y": 5, "shape": "round"}}
+    ranges = dataclasses.replace(plan.ranges, of=of, methods=methods)
+    plan = dataclasses.replace(plan, experiment=dataclasses.replace(plan.experiment, ranges={"quick": ranges}))
+    assert not plan.ranges.drawn("down")
+    done = search(plan, tmp_path, Means(1))
+    assert set(figures(done, outcomes(done))) <= {"importance", "slices-up"}
