@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import print_json, shown
-from craik.cli.options import RESULTS, helped, named_path, refuse
+from craik.cli.options import RESULTS, helped, named_path, package, package_option, refuse
 from craik.lab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--both", action="store_true", help=both)
     parser.add_argument("--minutes", type=finite_number, metavar="M", help="of each record; what was made by then is compared")
     parser.add_argument("--seeds", type=whole_number, default=1, metavar="N", help="how many seeds of each; default 1")
+    package_option(parser)
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
+    package(options)  # each record names its own; one of the user's may lie in the current folder
     from craik.lab.running.witness.verify import verify  # noqa: PLC0415  # needed from here on only
     from craik.lab.showing.terminal import print_witnesses  # noqa: PLC0415
     from craik.lab.showing.wording import plain  # noqa: PLC0415

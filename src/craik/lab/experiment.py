@@ -77,7 +77,8 @@ class Experiment(Generic[C]):
         ranges: by preset what `craik sweep` may choose; of a preset that is not among them it makes none.
 
     Raises:
-        ValueError: no preset, presets whose configs are of different classes, or ranges of a preset that there is not.
+        ValueError: no preset, presets whose configs are of different classes, two claims of one id, or ranges of a preset that
+            there is not.
     """
 
     name: str
@@ -95,6 +96,10 @@ class Experiment(Generic[C]):
         if len(classes) != 1:
             found = ", ".join(sorted(one.__name__ for one in classes)) or "no preset"
             raise ValueError(f"the presets of {self.name} must hold configs of one class, but found {found}; mend them")
+        ids = [claim.id for claim in self.claims]
+        twice = next((one for one in ids if ids.count(one) > 1), None)
+        if twice is not None:
+            raise ValueError(f"claims of {self.name} must have ids of their own, but found {twice!r} twice; rename one")
         strange = sorted(set(self.ranges) - set(self.presets))
         if strange:
             raise ValueError(f"ranges of {self.name} must be of its presets, but found {strange[0]!r}; mend them")
@@ -188,9 +193,15 @@ def _described(content: bytes, path: Path, module: str) -> Listing | None:
     """What an `__init__.py` with this content says in its call of `Experiment`; None where it has none.
 
     Raises:
-        LabError: the call has no name, or one that only an import would tell.
+        LabError: it is no Python, or the call has no name, or one that only an import would tell.
     """
-    for node in ast.walk(ast.parse(content)):
+    try:
+        tree = ast.parse(content, str(path))
+    except (SyntaxError, ValueError) as error:  # the latter of null bytes
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        found = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise LabError(f"an experiment's files must be Python, but found in {path}{line}: {found}; mend it") from error
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
             words = {keyword.arg: keyword.value for keyword in node.keywords}
             name, title, reproduces = (_text(words.get(key)) for key in ("name", "title", "reproduces"))

@@ -1,6 +1,6 @@
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -109,3 +109,17 @@ def test_a_config_without_a_seed_is_refused():
 def test_a_preset_that_cannot_be(arguments, found):
     with pytest.raises(ValueError, match=found):
         Preset(One(), **arguments)
+
+
+@pytest.mark.parametrize(("text", "found"), [("x = (\n", r", line 1: '\(' was never closed"), ("x\0", ".*null bytes")])
+def test_a_file_that_is_no_python_is_named(package, text, found):
+    (folder_of(package) / "walks" / "drunkard" / "__init__.py").write_text(text)
+    with pytest.raises(LabError, match=rf"must be Python, but found in .*drunkard/__init__\.py{found}"):
+        listing(package)
+
+
+def test_claims_of_one_id_are_refused(package):
+    experiment = load("counter-walk", package)
+    claims = (*experiment.claims, experiment.claims[0])
+    with pytest.raises(ValueError, match=r"must have ids of their own, but found 'counter\.high' twice"):
+        replace(experiment, claims=claims)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from craik.lab.errors import LabError
+
 SUFFIXES = (".py", ".c")
 """What the source tree consists of."""
 
@@ -54,17 +56,29 @@ def source_digest(package: str) -> str:
 
 
 def _files(folder: Path) -> Iterator[list[str]]:
-    """The parts of each file's path below the folder; no `Path` of each, since every worker asks, twice."""
-    for base, _, names in os.walk(folder):
+    """The parts of each file's path below the folder; no `Path` of each, since every worker asks, twice.
+
+    Names that begin with a dot are an editor's: locks, which are links to nowhere, copies of what is not saved. No import
+    finds them.
+    """
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
         inner = [] if base == str(folder) else os.path.relpath(base, folder).split(os.sep)
-        yield from ([*inner, name] for name in names if os.path.splitext(name)[1] in SUFFIXES)
+        yield from ([*inner, name] for name in names if os.path.splitext(name)[1] in SUFFIXES and not name.startswith("."))
 
 
 def folder_of(package: str) -> Path:
-    """Where a package's top-level package lies."""
-    spec = find_spec(package.partition(".")[0])
-    assert spec is not None  # the experiment was loaded from it
-    return Path(next(iter(spec.submodule_search_locations or [])))
+    """Where a package's top-level package lies.
+
+    Raises:
+        LabError: there is no such package.
+    """
+    top = package.partition(".")[0]
+    spec = find_spec(top)
+    if spec is None or not spec.submodule_search_locations:
+        way_out = "install it, or name it with --package where it lies in the current folder"
+        raise LabError(f"a package must be importable, but found none named {top!r}; {way_out}")
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def _commit(package: Path) -> tuple[str | None, bool]:

@@ -2,7 +2,8 @@ import hashlib
 
 import pytest
 
-from craik.lab.running.provenance.source_tree import folder_of, source_digest
+from craik.lab.errors import LabError
+from craik.lab.running.provenance.source_tree import code_of, folder_of, source_digest
 
 
 def literal(*packages):
@@ -36,3 +37,16 @@ def test_another_package_is_digested_before_craik(another):
     assert source_digest("somebodys_own") == found
     another.joinpath("a", "b.py").write_text("edited")
     assert source_digest("somebodys_own") != found
+
+
+def test_what_an_editor_leaves_is_no_source(another):
+    found = source_digest("somebodys_own")
+    another.joinpath("a", ".#b.py").symlink_to("somebody@host.1234:5678")
+    another.joinpath(".ipynb_checkpoints").mkdir()
+    another.joinpath(".ipynb_checkpoints", "b.py").write_text("as it was")
+    assert source_digest("somebodys_own") == found
+
+
+def test_a_package_that_nobody_has_is_a_sentence():
+    with pytest.raises(LabError, match="found none named 'nobody_has'; install it, or name it with --package"):
+        code_of("nobody_has.experiments")

@@ -200,3 +200,14 @@ def test_a_whole_seed_must_have_all_its_rows_and_no_more():
     assert compare({0: [ROW, ROW]}, {0: [ROW]}, []).outcome(0.0) == "equal"
     assert compare({0: [ROW, ROW]}, {0: [ROW]}, [0]).where == "seed 0: 1 rows, recorded 2"
     assert compare({0: [ROW]}, {0: [ROW, ROW]}, []).outcome(1.0) == "differs"
+
+
+def test_a_record_of_a_package_that_is_gone_is_a_fault_of_it_alone(record, tmp_path, package):
+    run = record()
+    gone = dataclasses.replace(run, recipe=dataclasses.replace(run.recipe, package="nobody_has.it"))
+    other = run.folder.with_name("another")
+    other.mkdir()
+    keep(dataclasses.replace(gone, folder=other))
+    found = sorted(verify(tmp_path / "results"), key=lambda one: one.fault)
+    assert found[0].witness.outcome == "equal"
+    assert found[1].fault.startswith("a package must be importable, but found none named 'nobody_has'; install it, or name it")
