@@ -39,14 +39,15 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from craik.lab.showing.report import write_report  # noqa: PLC0415
     from craik.lab.showing.standing import explanations  # noqa: PLC0415
 
+    where = package(options)  # before anything is imported from it
     judged = _judged_again(options.directory) if options.judge else []
     path = write_report(options.directory, options.out)
-    pages = write_pages(options.directory, package(options)) if options.pages else []
+    pages = write_pages(options.directory, where) if options.pages else []
     runs = [one for one in find_runs(options.directory) if not one.is_older]
     if options.json:
         written: dict[str, Any] = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
         written |= {"explained": explanations(options.directory), "runs": [run_json(one) for one in runs]}
-        print_json({**written, "never_run": _never_run(runs, package(options))})
+        print_json({**written, "never_run": _never_run(runs, where)})
         return 0
     from craik.lab.showing.evidence import labels  # noqa: PLC0415
 

@@ -53,6 +53,7 @@ def pages(directory: Path, package: str = PACKAGE) -> dict[Path, str]:
         UsageError: the directory does not exist, or there is no such package.
         LabError: a run's files cannot be read, or a README lacks the marks between which the verdicts belong.
     """
+    directory = Path(os.path.abspath(directory))  # that of `.`, too, has a name and lies somewhere
     runs = [run for run in find_runs(directory) if not run.is_older]
     index, found, lines = directory.parent / "docs" / "claims.md", dict[Path, str](), list[Line]()
     families, missing = dict[str, list[Folded]](), Counter[str]()
@@ -61,7 +62,7 @@ def pages(directory: Path, package: str = PACKAGE) -> dict[Path, str]:
         mine, readme = [run for run in runs if run.recipe.name == one.name], _readme(one)
         claims = folded(mine)
         found[readme] = _with_verdicts(readme, mine, claims, explained)
-        link = Path(os.path.relpath(readme, index.parent.absolute())).as_posix()
+        link = Path(os.path.relpath(readme, index.parent)).as_posix()
         lines.append(_line(one, mine, [*(claim.claim for claim in claims), *unseen.get(one.name, ())], link))
         families.setdefault(one.family, []).extend(claims)
         missing[one.family] += len(unseen.get(one.name, ()))

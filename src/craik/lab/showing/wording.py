@@ -43,12 +43,13 @@ def _spelled(character: str) -> str:
 def number(value: float | int | None) -> str:
     """Three digits that matter, a dash where nothing was measured.
 
-    >>> number(0.98765), number(1.0), number(12345.6), number(0.0000123), number(None)
-    ('0.988', '1', '12,346', '1.23e-05', '-')
+    >>> number(0.98765), number(1.0), number(999.6), number(12345.6), number(0.0000123), number(None)
+    ('0.988', '1', '1,000', '12,346', '1.23e-05', '-')
     """
     if value is None:
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    text = f"{value:.3g}"
+    return f"{value:,.0f}" if abs(float(text)) >= 1000 else text
 
 
 def interval(low: float | int | None, high: float | int | None) -> str:

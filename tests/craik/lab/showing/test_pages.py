@@ -170,3 +170,10 @@ def test_a_readme_without_marks_is_named(record, package, tmp_path):
     with pytest.raises(LabError, match=r"counter/README\.md does not; add them"):
         pages(tmp_path / "results", package)
     shutil.rmtree(tmp_path / "results")
+
+
+def test_within_the_folder_of_records_pages_lie_where_they_do_from_outside(record, package, tmp_path, monkeypatch):
+    record()
+    expected = pages(tmp_path / "results", package)
+    monkeypatch.chdir(tmp_path / "results")
+    assert pages(Path(), package) == expected
