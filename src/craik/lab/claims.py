@@ -268,15 +268,30 @@ def _judged(
     if preset not in condition.presets:
         return None, "not measurable here"
     try:
-        measured: Measurement | None = measure(rows)
-        if measured is None:
+        found = measure(rows)
+        if found is None:
             return None, "not measurable here"
+        measured = _plain(found)
         return measured, _verdict(condition.test(measured), measured.n)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError) as error:
-        found = f"{type(error).__name__}: {error}"
+    except LabError:
+        raise
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
         raise LabError(
-            f"the claim {claim.id} must be measurable on the recorded rows, but found {found}; mend its measure or condition"
+            f"the claim {claim.id} must be measurable on the recorded rows, but found {raised}; mend its measure or condition"
         ) from error
+
+
+def _plain(found: object) -> Measurement:
+    """What a measure gave, its numbers Python's own: those of numpy are no JSON.
+
+    Raises:
+        TypeError: it is no measurement.
+    """
+    if not isinstance(found, Measurement):
+        raise TypeError(f"a measure gives a Measurement or None, not a {type(found).__name__}")
+    value, low, high = (one if type(one) is int else float(one) for one in (found.value, found.low, found.high))
+    return Measurement(value, low, high, int(found.n))
 
 
 def _verdict(holds: bool, seeds: int) -> Verdict:

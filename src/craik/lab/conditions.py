@@ -9,6 +9,7 @@ A condition speaks of the measured value, or of an end of its interval: `low_abo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -89,68 +90,117 @@ class Earlier:
 
 def above(bound: float | int, of: str = "") -> Condition:
     """The value exceeds the bound."""
-    return Condition(_words(of, f"above {bound:g}"), lambda m: m.value > bound)
+    return Condition(_words(of, f"above {_in_full(bound)}"), lambda m: m.value > bound)
 
 
 def at_least(bound: float | int, of: str = "") -> Condition:
     """The value is the bound or more."""
-    return Condition(_words(of, f"at least {bound:g}"), lambda m: m.value >= bound)
+    return Condition(_words(of, f"at least {_in_full(bound)}"), lambda m: m.value >= bound)
 
 
 def below(bound: float | int, of: str = "") -> Condition:
     """The value is less than the bound."""
-    return Condition(_words(of, f"below {bound:g}"), lambda m: m.value < bound)
+    return Condition(_words(of, f"below {_in_full(bound)}"), lambda m: m.value < bound)
 
 
 def at_most(bound: float | int, of: str = "") -> Condition:
     """The value is the bound or less."""
-    return Condition(_words(of, f"at most {bound:g}"), lambda m: m.value <= bound)
+    return Condition(_words(of, f"at most {_in_full(bound)}"), lambda m: m.value <= bound)
 
 
 def equal(number: float | int, of: str = "") -> Condition:
     """The value is the number, exactly."""
-    return Condition(_words(of, f"exactly {number:g}"), lambda m: m.value == number)
+    return Condition(_words(of, f"exactly {_in_full(number)}"), lambda m: m.value == number)
 
 
 def between(low: float | int, high: float | int, of: str = "") -> Condition:
-    """The value lies between the bounds, both included."""
-    return Condition(_words(of, f"between {low:g} and {high:g}"), lambda m: low <= m.value <= high)
+    """The value lies between the bounds, both included.
+
+    Raises:
+        ValueError: the first exceeds the second: no value would do.
+    """
+    if low > high:
+        raise ValueError(f"bounds must lie in their order, but found {low} above {high}; swap them")
+    return Condition(_words(of, f"between {_in_full(low)} and {_in_full(high)}"), lambda m: low <= m.value <= high)
 
 
 def within(distance: float | int, target: float | int, of: str = "") -> Condition:
-    """The value is no further than the distance from the target."""
-    return Condition(_words(of, f"within {distance:g} of {target:g}"), lambda m: abs(m.value - target) <= distance)
+    """The value is no further than the distance from the target.
+
+    Raises:
+        ValueError: a negative distance: no value would do.
+    """
+    if distance < 0:
+        raise ValueError(f"a distance must not be negative, but found {distance}; 0 asks for the target itself")
+    words = _words(of, f"within {_in_full(distance)} of {_in_full(target)}")
+    return Condition(words, lambda m: abs(m.value - target) <= distance)
 
 
 def within_share(share: float | int, target: float | int, of: str = "") -> Condition:
-    """The value is no further from the target than a share of it."""
-    return Condition(_words(of, f"within {100 * share:g} % of {target:g}"), lambda m: abs(m.value / target - 1) <= share)
+    """The value is no further from the target than a share of it.
+
+    Raises:
+        ValueError: a negative share, or 0 for the target: no value would do.
+    """
+    if share < 0:
+        raise ValueError(f"a share must not be negative, but found {share}; 0 asks for the target itself")
+    if target == 0:
+        raise ValueError("a share must be one of a target other than 0, but found 0; take within(distance, 0)")
+    words = _words(of, f"within {_in_full(100 * share)} % of {_in_full(target)}")
+    return Condition(words, lambda m: abs(m.value / target - 1) <= share)
 
 
 def within_factor(factor: float | int, target: float | int, of: str = "") -> Condition:
-    """The value lies between the target over the factor and the target times it."""
-    words = _words(of, f"within a factor of {factor:g} of {target:g}")
-    return Condition(words, lambda m: target / factor <= m.value <= factor * target)
+    """The value lies between the target over the factor and the target times it.
+
+    Raises:
+        ValueError: a factor below 1: no value would do.
+    """
+    if factor < 1:
+        raise ValueError(f"a factor must be 1 or more, but found {factor}; take its reciprocal")
+    words = _words(of, f"within a factor of {_in_full(factor)} of {_in_full(target)}")
+    low, high = sorted((target / factor, factor * target))  # of a negative target the product is the lower end
+    return Condition(words, lambda m: low <= m.value <= high)
 
 
 def low_above(bound: float | int, of: str = "") -> Condition:
     """The whole interval exceeds the bound."""
-    return Condition(_words(of, f"above {bound:g} with its whole interval"), lambda m: m.low > bound)
+    return Condition(_words(of, f"above {_in_full(bound)} with its whole interval"), lambda m: m.low > bound)
 
 
 def low_at_least(bound: float | int, of: str = "") -> Condition:
     """No part of the interval is less than the bound."""
-    return Condition(_words(of, f"at least {bound:g} with its whole interval"), lambda m: m.low >= bound)
+    return Condition(_words(of, f"at least {_in_full(bound)} with its whole interval"), lambda m: m.low >= bound)
 
 
 def high_below(bound: float | int, of: str = "") -> Condition:
     """The whole interval is less than the bound."""
-    return Condition(_words(of, f"below {bound:g} with its whole interval"), lambda m: m.high < bound)
+    return Condition(_words(of, f"below {_in_full(bound)} with its whole interval"), lambda m: m.high < bound)
 
 
 def high_at_most(bound: float | int, of: str = "") -> Condition:
     """No part of the interval exceeds the bound."""
-    return Condition(_words(of, f"at most {bound:g} with its whole interval"), lambda m: m.high <= bound)
+    return Condition(_words(of, f"at most {_in_full(bound)} with its whole interval"), lambda m: m.high <= bound)
+
+
+def _in_full(bound: float | int) -> str:
+    """A bound in six digits, or in all that it has where six say another number: whole ones, and decimals of up to twelve.
+
+    A longer one, such as 1 / 3, is a fraction that was computed, and six digits of it tell which; what a bound is above or
+    below another by less than 1e-8 of it is room for rounding.
+
+    Raises:
+        ValueError: it is no number.
+    """
+    if bound != bound:  # noqa: PLR0124  # of all numbers only this one differs from itself
+        raise ValueError("a bound must be a number, but found nan; nothing is above or below it")
+    text = f"{bound:g}"
+    if math.isinf(bound):
+        return text
+    if bound == int(bound):
+        return text if float(text) == bound else str(int(bound))
+    longer = f"{bound:.12g}"
+    return text if math.isclose(float(text), bound, rel_tol=1e-8) or float(longer) != bound else longer
 
 
 def _words(of: str, rule: str) -> str:

@@ -174,3 +174,32 @@ def test_a_judged_claim_is_json():
 def test_a_claim_that_cannot_be_measured_names_itself():
     with pytest.raises(LabError, match=r"toy\.high.*KeyError.*'value'"):
         judge(claim(), [{"seed": 0}], "quick")
+
+
+def raising(error):
+    def _raising(rows):
+        raise error
+
+    return _raising
+
+
+@pytest.mark.parametrize(
+    ("measure", "found"),
+    [
+        (lambda rows: 0.5, "TypeError: a measure gives a Measurement or None, not a float"),
+        (lambda rows: next(iter([])), "StopIteration"),
+        (raising(OverflowError("too large")), "OverflowError: too large"),
+        (raising(AssertionError("no")), "AssertionError: no"),
+        (lambda rows: rows.nothing, "AttributeError"),
+    ],
+)
+def test_whatever_a_measure_does_wrong_is_the_claim_s(measure, found):
+    with pytest.raises(LabError, match=f"the claim toy.high must be measurable on the recorded rows, but found {found}"):
+        judge(claim(measure=measure), rows(1.0), "quick")
+
+
+def test_numbers_of_numpy_are_written_as_python_s():
+    found = judge(claim(measure=lambda rows: Measurement(np.float32(0.75), np.int64(0), 1, np.int64(2))), rows(1.0), "quick")
+    numbers = (found.measured, found.low, found.high, found.n)
+    assert (numbers, [type(one) for one in numbers]) == ((0.75, 0.0, 1, 2), [float, float, int, int])
+    assert json.dumps(asdict(found))

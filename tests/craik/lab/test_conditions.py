@@ -34,6 +34,12 @@ def measured(value, low=None, high=None):
         (within(0.1, 1), "within 0.1 of 1", measured(0.95), measured(1.2)),
         (within_share(0.1, 200), "within 10 % of 200", measured(190), measured(230)),
         (within_factor(2, 10), "within a factor of 2 of 10", measured(5), measured(21)),
+        (within_factor(2, -4), "within a factor of 2 of -4", measured(-8), measured(-1.9)),
+        (equal(16777217), "exactly 16777217", measured(16777217), measured(16777216)),
+        (at_most(1234567.5), "at most 1234567.5", measured(1234567), measured(1234568)),
+        (at_most(1 + 1e-9), "at most 1", measured(1 + 1e-9), measured(1.1)),
+        (above(1 / 3), "above 0.333333", measured(0.34), measured(1 / 3)),
+        (above(0.12345678), "above 0.12345678", measured(0.2), measured(0.1234567)),
         (low_above(0), "above 0 with its whole interval", measured(1, 0.1, 2), measured(1, 0, 2)),
         (low_at_least(0), "at least 0 with its whole interval", measured(1, 0, 2), measured(1, -0.1, 2)),
         (high_below(0), "below 0 with its whole interval", measured(-1, -2, -0.1), measured(-1, -2, 0)),
@@ -64,3 +70,19 @@ def test_two_conditions_keep_what_they_took_the_place_of():
 def test_the_presets_that_a_condition_is_meant_for():
     assert above(1).presets == ("quick", "paper")
     assert above(1).at("epochs").presets == ("epochs",)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: within_factor(0.5, 4), "a factor must be 1 or more, but found 0.5"),
+        (lambda: between(3, 1), "bounds must lie in their order, but found 3 above 1"),
+        (lambda: within(-0.1, 1), "a distance must not be negative, but found -0.1"),
+        (lambda: within_share(-0.1, 1), "a share must not be negative"),
+        (lambda: within_share(0.1, 0), "a target other than 0"),
+        (lambda: above(float("nan")), "a bound must be a number, but found nan"),
+    ],
+)
+def test_what_no_value_can_fulfil_is_refused(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
