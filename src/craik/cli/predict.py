@@ -55,6 +55,10 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     if options.model is None or options.file is None:
         raise UsageError("craik predict needs a model and a table, but found less; craik predict runs/fit-data/model data.csv")
+    if options.steps is not None and options.steps < 1:
+        raise UsageError(
+            f"a prediction takes a step, but found --steps {options.steps}; leave it out for those that were judged"
+        )
     _check_kept(options.model)
     _check_out(options)
     from craik.estimators.saving import Model, load  # noqa: PLC0415  # needed from here on only
@@ -219,7 +223,7 @@ def _states(model: Stepping, path: Path, steps: int | None) -> Iterator[list[obj
     yield ["start", "step", "frames ahead", *model.names]
     start = 0
     for piece in read_batches(path, numbers=model.names):
-        for way in model.states(piece, steps if steps else int(model.facts["steps"])):
+        for way in model.states(piece, int(model.facts["steps"]) if steps is None else steps):
             for step, state in enumerate(way, 1):
                 yield [start, step, round(step * float(model.facts["skip"]), 2), *(float(value) for value in state)]
             start += 1

@@ -339,3 +339,20 @@ def test_how_far_it_is_and_how_long_it_takes(capsys):
     assert "s left" in capsys.readouterr().err
     told(10, 10)
     assert capsys.readouterr().err.endswith("\n")
+
+
+def test_another_question_does_not_replace_a_model_unless_its_folder_is_named(craik, tmp_path):
+    card = tmp_path / "runs/fit-wards/model/card.json"
+    assert craik(*ASKED, *QUICK)[0] == 0
+    before = card.read_bytes()
+    other = ("fit", "agreement", "wards.csv", "--target", "x1", "--environment", "ward", *QUICK)
+    status, _, err = craik(*other)
+    assert (status, card.read_bytes()) == (2, before)
+    assert "but found another one's in runs/fit-wards; name a folder with --out, or this one to replace it" in err
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/wards.csv").write_bytes((tmp_path / "wards.csv").read_bytes())
+    again = ("fit", "agreement", "elsewhere/wards.csv", *ASKED[3:], *QUICK)
+    assert craik(*again)[0] == 2
+    assert craik(*ASKED, *QUICK, "--seed", "1")[0] == 0  # the same question, asked otherwise
+    assert craik(*other, "--out", "runs/fit-wards")[0] == 0
+    assert json.loads(card.read_text())["target"] == "x1"

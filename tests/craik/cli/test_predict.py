@@ -151,3 +151,10 @@ def test_columns_to_keep_are_there_and_have_names_of_their_own(craik, tmp_path):
     status, _, err = craik("said.csv", "--keep", "y", "--keep", "predicted y")
     assert status == 2
     assert "Found 'predicted y' twice. Leave its --keep out." in err
+
+
+@pytest.mark.parametrize("steps", ["0", "-3"])
+def test_a_prediction_of_no_step_is_refused(craik, steps):
+    status, out, err = craik("t.csv", f"--steps={steps}")
+    assert (status, out) == (2, "")
+    assert f"a prediction takes a step, but found --steps {steps}" in err

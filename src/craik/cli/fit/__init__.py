@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from craik.cli.answers import print_json
-from craik.cli.fit.asking import ask
+from craik.cli.fit.asking import ask, question_of
 from craik.cli.fit.telling import content_of, say
 from craik.cli.options import OUT, helped, refuse
 from craik.lab.errors import LabError, UsageError, suggestion
+from craik.lab.running.storage import write_atomically
 from craik.lab.values import whole_number
 
 SENTENCE = "ask data of your own: does it help, and which columns disagree"
@@ -24,6 +25,9 @@ KINDS = ("agreement", "distill", "skips")
 
 EXAMPLE = "craik fit agreement data.csv --target y --environment site"
 """A command that is whole."""
+
+ASKED = "asked"
+"""The file beside a model that says by a digest which question it answers."""
 
 OF_TABLES = ("target", "task", "environment", "drop", "labelled", "anonymous")
 OF = {
@@ -93,9 +97,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
     start = time.perf_counter()
     folder = options.out or OUT / f"fit-{options.file.stem}"
+    asked = question_of(options)
+    if options.out is None:
+        _refuse_another(folder, asked)
     try:
         answer, facts = ask(options, folder)
         model = save(answer.model, folder / "model")
+        write_atomically(folder / ASKED, asked)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
     report = write_answer(facts, folder / "report.html")
@@ -105,6 +113,14 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     else:
         say(answer, content, time.perf_counter() - start)
     return 0
+
+
+def _refuse_another(folder: Path, asked: str) -> None:
+    """Refuse to replace a model that answers another question; one with other settings, or of a file that grew, is the same."""
+    path = folder / ASKED
+    if (folder / "model" / "card.json").exists() and path.exists() and path.read_text(encoding="utf-8") != asked:
+        rule = "a folder keeps the model of one question: its kind, file and target"
+        raise UsageError(f"{rule}, but found another one's in {folder}; name a folder with --out, or this one to replace it")
 
 
 def _check(options: argparse.Namespace) -> None:

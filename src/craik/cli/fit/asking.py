@@ -69,6 +69,12 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     return replace(answer, model=model), in_order(facts)
 
 
+def question_of(options: argparse.Namespace) -> str:
+    """Return a digest of what is asked: kind, file and target. Settings, and what the file holds, may change."""
+    what = [options.kind, str(options.file.resolve()), options.target]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+
+
 def _key(options: argparse.Namespace, data: str) -> str:
     asked = {name: getattr(options, name) for name in MATTERS}
     made = {"data": data, "source": source_digest("craik"), "versions": versions(("torch", "numpy", "scikit-learn"))}
