@@ -31,9 +31,11 @@ def table(directory: Path | str) -> list[Row]:
         commits = {seed: commit_words(one.code) for one in run.made for seed in one.seeds}
         config: Row = {f"config.{name}": _cell(value) for name, value in run.recipe.config.items() if name != "seed"}
         head: Row = {"experiment": run.recipe.name, "preset": run.recipe.preset, "run": path.relative_to(folder).as_posix()}
-        for seed, rows in sorted(run.recorded().items()):
+        recorded = run.recorded()
+        for seed in run.seeds:  # what a run under way has added since is not in its provenance yet
             above: Row = {**head, "commit": commits[seed], **config}
             # A row's own column of such a name must not hide where it comes from.
+            rows = recorded[seed]
             found += [{**above, **{f"row.{key}" if key in above else key: cell for key, cell in row.items()}} for row in rows]
     return found
 

@@ -47,14 +47,16 @@ def drawn(experiment: Experiment[Any], rows: Rows) -> Iterator[tuple[Picture, by
 def draw(experiment: Experiment[Any], rows: Rows, folder: Path) -> list[Picture]:
     """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
 
+    Nothing is written before all are drawn: where one cannot be, the earlier ones stay beside their verdicts.
+
     Raises:
         LabError: `figures` gave something else than figures and animations by name.
     """
-    pictures: list[Picture] = []
-    for picture, content in drawn(experiment, rows):
+    found = list(drawn(experiment, rows))
+    pictures = [picture for picture, _ in found]
+    for picture, content in found:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         write_atomically(folder / picture.file, content)
-        pictures.append(picture)
     for stale in {*folder.glob("figures/*.svg"), *folder.glob("figures/*.gif")} - {folder / one.file for one in pictures}:
         stale.unlink()
     return pictures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -128,12 +129,14 @@ def of_other_sources(run: Run, code: Code) -> dict[int, str]:
 def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bool, on_event: OnEvent) -> Run:
     """Moves the seeds of other sources out of `seeds`, each source's to a folder below the run's, or says that they are kept.
 
+    Those that the present source made, and that were moved when another one's turn came, are moved back.
+
     Args:
         run: as it was recovered.
         seeds: its rows.
         code: the present one.
         keep_older: leave them where they are.
-        on_event: told of both.
+        on_event: told of both, and of seeds of the present source that were set apart and come back.
 
     Returns:
         The run that is left.
@@ -146,16 +149,52 @@ def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bo
             on_event(Event("notice", text=f"{words}; kept, and shown as older"))
             continue
         on_event(Event("notice", text=f"{words}; set apart in {OLDER}/{source} and computed again, --keep-older keeps them"))
-        _set_apart(run, {seed: seeds.pop(seed) for seed in theirs}, run.folder / OLDER / source)
+        _set_apart(run, {seed: seeds.pop(seed) for seed in theirs}, run.folder / OLDER / source, on_event)
         run = store(replace(run.only(tuple(seeds)), judged=None), seeds)
+    return _taken_back(run, seeds, code, on_event)
+
+
+def _taken_back(run: Run, seeds: dict[int, list[Row]], code: Code, on_event: OnEvent) -> Run:
+    """The run with the seeds that the present source made before another one did, and that were set apart then."""
+    folder = run.folder / OLDER / (code.source or "none")[:6]
+    if not current(folder, "run.json"):
+        return run
+    there = read_run(folder)
+    recorded = there.read()
+    ours = [seed for one in there.made if one.code.source == code.source for seed in one.seeds]
+    back = {seed: recorded.seeds[seed] for seed in ours if seed in recorded.seeds and seed not in seeds}
+    if not back:
+        return run
+    _say_lost(recorded, folder, on_event)
+    on_event(Event("notice", text=f"took {seed_words(sorted(back))} of {run.folder} back from {folder}: of the present source"))
+    seeds.update(back)
+    theirs = there.only(tuple(back))
+    run = replace(run, made=(*run.made, *theirs.made), confirmed=(*run.confirmed, *theirs.confirmed), judged=None)
+    run = store(run, seeds)
+    rest = {seed: rows for seed, rows in recorded.seeds.items() if seed in there.seeds and seed not in back}
+    if rest:
+        store(replace(there.only(tuple(rest)), judged=None), rest)
+    else:
+        shutil.rmtree(folder)
     return run
 
 
-def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path) -> None:
+def _say_lost(recorded: Recorded, folder: Path, on_event: OnEvent) -> None:
+    """Says which seeds of those set apart are damaged, where they are written anew: the present source computes none again."""
+    if recorded.faults:
+        where = f"{folder / ROWS}, line {recorded.faults[0].line}: {recorded.faults[0].what}"
+        what = seed_words(recorded.damaged) if recorded.damaged else "lines that told no seed"
+        text = f"discarded {what} of {folder}, whose recorded rows were damaged ({where})"
+        on_event(Event("notice", text=f"{text}; the source that made them computes them again"))
+
+
+def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path, on_event: OnEvent) -> None:
     """Adds seeds to those that are kept in a folder of older ones already."""
     folder.mkdir(parents=True, exist_ok=True)
     there = read_run(folder) if current(folder, "run.json") else None
-    earlier = {seed: rows for seed, rows in there.read().seeds.items() if seed not in seeds} if there else {}
+    recorded = there.read() if there else Recorded({}, ())
+    _say_lost(recorded, folder, on_event)
+    earlier = {seed: rows for seed, rows in recorded.seeds.items() if seed not in seeds}
     before = there.only(tuple(earlier)) if there else None
     whole = run.judged is not None and set(run.judged.seeds) <= set(seeds)
     moved = replace(run.only(tuple(seeds)), folder=folder, judged=run.judged if whole else None)

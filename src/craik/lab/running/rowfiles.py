@@ -120,9 +120,20 @@ def read_rows(
         sums: what `sums_of` gave when the rows were written.
         finished: some seeds, and the sum of their last rows' `seconds`: what rows without sums can be held against.
     """
-    if not path.exists():
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
         return Recorded({}, ())
-    lines = _text(path.read_bytes()).splitlines()
+    return rows_in(data, sums, finished)
+
+
+def rows_in(
+    data: bytes,
+    sums: Mapping[int, tuple[int, str]] | None = None,
+    finished: tuple[Sequence[int], float] | None = None,
+) -> Recorded:
+    """The same of what such a file holds."""
+    lines = _text(data).splitlines()
     rows = [_decode(line) for line in lines]
     faults, seeds, starts = list[_Found](), dict[int, list[Row]](), dict[int, int]()
     for place, (line, row) in enumerate(zip(lines, rows, strict=True)):

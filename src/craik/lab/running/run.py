@@ -20,8 +20,8 @@ from craik.lab.running.provenance.machine import Machine
 from craik.lab.running.provenance.made import Made
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
-from craik.lab.running.rowfiles import ROWS, Recorded, read_rows
-from craik.lab.running.storage import current
+from craik.lab.running.rowfiles import ROWS, Recorded, rows_in
+from craik.lab.running.storage import read_current
 
 OLDER = "older"
 """The folder below a run's that holds what another source made."""
@@ -177,7 +177,7 @@ class Run:
     def read(self) -> Recorded:
         """What its file of rows holds, whole or not."""
         finished = (self.judged.seeds, self.judged.seconds) if self.judged else None
-        return read_rows(current(self.folder, ROWS) or self.folder / ROWS, self.sums, finished)
+        return rows_in(read_current(self.folder, ROWS) or b"", self.sums, finished)
 
     def with_seed(self, made: Made) -> Run:
         """The run after a further seed was made; batches that differ in nothing else are one entry."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from craik.lab.running.provenance.made import Made
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
 from craik.lab.running.run import Judged, Run, Witness
-from craik.lab.running.storage import COMMITTED, PREPARED, current, write_together
+from craik.lab.running.storage import AGAIN, COMMITTED, PREPARED, read_current, write_together
 
 FORMAT = 2
 """Of `run.json`; the first had no source trees, no witnesses and a folder named by twelve digits."""
@@ -30,9 +32,9 @@ def read_run(folder: Path, judged: bool = True) -> Run:
     Raises:
         LabError: its files cannot be read; the sentence names file and place.
     """
-    content = _content(folder, "run.json")
-    found = current(folder, "claims.json") if judged else None
-    claims = _content(folder, "claims.json") if found else None
+    text, judgement = _texts(folder, judged)
+    content = _parsed(folder, "run.json", text)
+    claims = None if judgement is None else _parsed(folder, "claims.json", judgement)
     try:
         if content.get("format") != FORMAT:
             raise ValueError(f"format {content.get('format')!r}, not {FORMAT}")
@@ -46,10 +48,30 @@ def read_run(folder: Path, judged: bool = True) -> Run:
         raise _unreadable(folder, "claims.json", error) from error
 
 
-def _content(folder: Path, name: str) -> dict[str, Any]:
+def _texts(folder: Path, judged: bool) -> tuple[bytes, bytes | None]:
+    """What `run.json` and `claims.json` hold at one instant: others may write both meanwhile, and then they are read again."""
+    name = "run.json"
     try:
-        return parse_object((current(folder, name) or folder / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        run = read_current(folder, name)
+        for _ in range(AGAIN):
+            name = "claims.json"
+            claims = read_current(folder, name) if judged else None
+            name = "run.json"
+            now = read_current(folder, name)
+            if now == run:
+                break
+            run = now
+    except OSError as error:
+        raise _unreadable(folder, name, error) from error
+    if run is None:
+        raise _unreadable(folder, name, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    return run, claims
+
+
+def _parsed(folder: Path, name: str, text: bytes) -> dict[str, Any]:
+    try:
+        return parse_object(text.decode())
+    except ValueError as error:
         raise _unreadable(folder, name, error) from error
 
 

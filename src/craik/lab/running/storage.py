@@ -22,6 +22,9 @@ PREPARED = ".prepared"
 COMMITTED = ".committed"
 """The same folder once they are whole: from here on they count, wherever they lie."""
 
+AGAIN = 5
+"""How often a reader looks for a file that a writer moves."""
+
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Writes a file so that readers, and a run after a power cut, see the old content or the new.
@@ -87,6 +90,23 @@ def current(folder: Path, name: str) -> Path | None:
     except OSError:
         path = folder / name
         return path if path.exists() else None
+
+
+def read_current(folder: Path, name: str) -> bytes | None:
+    """What the file of a name holds as it counts; None without one.
+
+    Where another process moves it meanwhile it is looked for again.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    for _ in range(AGAIN):
+        path = current(folder, name)
+        try:
+            return None if path is None else path.read_bytes()
+        except FileNotFoundError:
+            continue
+    return None
 
 
 def _write_new(path: Path, content: str | bytes) -> None:

@@ -172,6 +172,33 @@ def test_what_is_set_apart_joins_what_was(package, tmp_path):
     assert (apart.seeds, apart.rows()) == ((0, 1, 2), back)
 
 
+def test_seeds_that_were_set_apart_come_back_with_their_source(package, tmp_path):
+    log = tmp_path / "log"
+    first = run(package, tmp_path / "runs", log=str(log))
+    edit(package, "steps.py", "2 * x", "3 * x")
+    run(package, tmp_path / "runs", seeds=1, log=str(log))
+    edit(package, "steps.py", "3 * x", "2 * x")
+    events: list[Event] = []
+    back = run(package, tmp_path / "runs", events, log=str(log))
+    assert sorted(log.read_text().split()) == list("001")  # each source computed what it had not
+    assert (back.rows(), back.made, back.claims) == (first.rows(), first.made, first.claims)
+    assert any("took seeds 0, 1 of" in event.text for event in events)
+    assert len(list((first.folder / "older").iterdir())) == 1  # the other source's
+
+
+def test_damage_of_what_was_set_apart_is_said_where_it_is_written_anew(package, tmp_path):
+    first = run(package, tmp_path / "runs")
+    edit(package, "steps.py", "2 * x", "3 * x")
+    run(package, tmp_path / "runs", seeds=1)
+    edit(package, "steps.py", "3 * x", "2 * x")
+    apart = first.folder / "older" / first.made[0].code.source[:6] / "rows.jsonl.gz"
+    apart.write_bytes(gzip.compress("".join(text(apart).splitlines(keepends=True)[:-1]).encode()))
+    events: list[Event] = []
+    run(package, tmp_path / "runs", events)
+    assert any("discarded seed 1 of" in event.text and "has 2 rows, but run.json says 3" in event.text for event in events)
+    assert kinds(events)["finished"] == [1]
+
+
 def test_rows_of_no_known_source_are_discarded(package, tmp_path):
     first = run(package, tmp_path / "runs")
     (first.folder / "run.json").unlink()

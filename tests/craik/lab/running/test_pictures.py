@@ -37,6 +37,12 @@ def test_what_is_no_figure_is_refused(drawing, tmp_path):
         draw(drawing(walk="a picture"), Rows(), tmp_path)
 
 
+def test_of_figures_of_which_one_cannot_be_drawn_none_is_written(drawing, tmp_path):
+    with pytest.raises(LabError, match="'other' is a int"):
+        draw(drawing(walk=picture(), other=3), Rows(), tmp_path)
+    assert not (tmp_path / "figures").exists()
+
+
 def test_animations_stand_beside_the_figures_and_stale_ones_go(drawing, tmp_path):
     (one,) = draw(drawing(walk=Animation("A walk.", b"GIF89a")), Rows(), tmp_path)
     assert (one.file, one.caption) == ("figures/walk.gif", "A walk.")

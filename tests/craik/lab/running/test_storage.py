@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from craik.lab.errors import LabError, UsageError
+from craik.lab.running import storage
 from craik.lab.running.storage import (
     ensure_file,
     ensure_writable,
     is_locked,
     locked,
+    read_current,
     words_of,
     write_atomically,
     write_together,
@@ -108,3 +110,12 @@ def test_a_killed_holder_lets_go(tmp_path):
     with locked(tmp_path):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_a_reader_looks_again_for_what_a_writer_moves(tmp_path, monkeypatch):
+    write_together(tmp_path, {"a": "old"})
+    found = iter([tmp_path / ".committed" / "a", tmp_path / "a"])
+    monkeypatch.setattr(storage, "current", lambda folder, name: next(found))
+    assert read_current(tmp_path, "a") == b"old"
+    monkeypatch.undo()
+    assert read_current(tmp_path, "b") is None
