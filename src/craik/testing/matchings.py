@@ -34,10 +34,15 @@ def check_matching(
 
     Raises:
         TypeError: what is no matching.
+        ValueError: fewer than two lengths or two different ones, or no probability to try.
         AssertionError: a rule that the matching breaks.
     """
     if isinstance(matching, type) or not isinstance(matching, Matching):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"A matching should be an object with a method `along(predictor)`. Found {matching!r}.")
+    if len(set(lengths)) < 2:
+        raise ValueError(f"`lengths` should be of two trajectories or more, not all alike. Found {lengths}. Give (8, 5, 10).")
+    if not teacher_forcing:
+        raise ValueError("`teacher_forcing` should name a probability to try. Found none, so nothing is checked. Give (1.0,).")
     for loss in (SquaredError(), absolute_error):
         for epsilon in teacher_forcing:
             trial = Trial(matching, loss, epsilon, lengths)

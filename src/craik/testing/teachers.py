@@ -34,9 +34,15 @@ def check_teacher(make: Make, privileged: Tensor, hidden: Mapping[str, Tensor]) 
             are read.
 
     Raises:
+        TypeError: a teacher in the place of what makes one.
         AssertionError: a rule is broken; the message says which, what was found and where to look.
         ValueError: fewer than two examples.
     """
+    if isinstance(make, nn.Module):
+        raise TypeError(
+            f"`make` should give a new teacher each time it is called. Found a teacher, {type(make).__name__}. Give its class, "
+            f"or a function: lambda: {type(make).__name__}(...)."
+        )
     if len(privileged) < 2:
         raise ValueError(f"`privileged` should hold at least two examples. Found {len(privileged)}. Give a batch.")
     _check_a_function(_made(make, 0), privileged, tuple(hidden))
@@ -123,7 +129,8 @@ def _check_state(teacher: nn.Module, other: nn.Module, privileged: Tensor, layer
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in teacher.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator).to(parameter))
+            if parameter.is_floating_point() or parameter.is_complex():  # one of whole numbers is frozen
+                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator).to(parameter))
         _signals(teacher, privileged, layers)  # running averages move
         other.load_state_dict(copy.deepcopy(teacher.state_dict()))
         found, wanted = (_signals(one.eval(), privileged, layers) for one in (other, teacher))

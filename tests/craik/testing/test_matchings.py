@@ -132,3 +132,16 @@ def test_a_matching_that_refuses_says_what_it_was_given():
 
 def test_a_matching_of_one_s_own_needs_no_more_than_a_function():
     check_matching(ByStep(next_frames))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"lengths": (8,)}, r"two trajectories or more, not all alike\. Found \(8,\)"),
+        ({"lengths": (8, 8)}, r"Found \(8, 8\)"),
+        ({"teacher_forcing": ()}, "name a probability to try. Found none, so nothing is checked"),
+    ],
+)
+def test_what_would_check_nothing_is_refused(words, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        check_matching(Greedy(4), **words)

@@ -1,3 +1,5 @@
+import inspect
+
 import pytest
 import torch
 from torch import nn
@@ -157,3 +159,20 @@ def test_ours_keep_all_rules(make, privileged, hidden):
 def test_a_single_example_is_too_few():
     with pytest.raises(ValueError, match=r"at least two examples\. Found 1"):
         check_teacher(Plain, PRIVILEGED[:1], HIDDEN)
+
+
+def test_a_teacher_in_the_place_of_its_class_is_refused():
+    with pytest.raises(TypeError, match=r"a new teacher each time it is called\. Found a teacher, Plain\. Give its class"):
+        inspect.unwrap(check_teacher)(Plain(), PRIVILEGED, HIDDEN)  # without its annotations' checks, which only tests have
+
+
+class Numbered(Plain):
+    """It holds a parameter of whole numbers, which nothing can train."""
+
+    def __init__(self):
+        super().__init__()
+        self.order = nn.Parameter(torch.arange(3), requires_grad=False)
+
+
+def test_a_parameter_of_whole_numbers_is_left_alone():
+    check_teacher(Numbered, PRIVILEGED, HIDDEN)
