@@ -50,7 +50,7 @@ def read_run(folder: Path, judged: bool = True) -> Run:
 
 def _texts(folder: Path, judged: bool) -> tuple[bytes, bytes | None]:
     """What `run.json` and `claims.json` hold at one instant: others may write both meanwhile, and then they are read again."""
-    name = "run.json"
+    name, claims = "run.json", None
     try:
         run = read_current(folder, name)
         for _ in range(AGAIN):

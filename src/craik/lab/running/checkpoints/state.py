@@ -107,7 +107,7 @@ def _of_array(value: np.ndarray[Any, Any], tensors: dict[str, Any], name: str) -
         raise LabError(f"{_HELD}, but {_path(name)} is an array of {value.dtype}; leave it out of state_dict")
     native = value.astype(value.dtype.newbyteorder("="), order="C")
     if kind == "c":
-        return _named("complex array", np.stack([native.real, native.imag], axis=-1), tensors, name)
+        return _named("complex array", np.stack([np.real(native), np.imag(native)], axis=-1), tensors, name)
     return _named("array", native, tensors, name)
 
 
