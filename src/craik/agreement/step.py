@@ -12,7 +12,7 @@ from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.kernels.library import BuildError
 from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
 from craik.agreement.onepass.combining import combine_small, combine_sums, treats_components_alike
-from craik.agreement.onepass.delivery import deliver
+from craik.agreement.onepass.delivery import cast_all, deliver
 from craik.agreement.onepass.explaining import Explanations, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.masks import Masks
@@ -128,11 +128,12 @@ class Agreement:
             ValueError: losses that are reduced or not differentiable, with ``refuse_nonfinite`` NaN or infinite (the message
                 says in which environment), ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant
                 checkpoint. No gradient is touched then.
-            FloatingPointError: the environments' gradients add up to NaN or infinity, with ``refuse_nonfinite``. No gradient
-                is touched then.
+            FloatingPointError: the environments' gradients add up to NaN or infinity, or what is made of them, as by a rule
+                that rescales, is beyond the parameter's type, with ``refuse_nonfinite``. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
         masks = self._of_rule()
+        masks.begin()
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor | int] = {}
         waiting: dict[str, RunningSums] = {}
@@ -168,6 +169,7 @@ class Agreement:
         for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
             gradients[name], shares[name] = gradient, survivors
         check_finite_together(finite)
+        gradients = cast_all(found.parameters, {name: gradients[name] for name in found.paths}, self.refuse_nonfinite)
         # Only now, when nothing can fail any more, is a gradient touched.
         for name in found.paths:
             deliver(found.parameters[name], gradients[name])
@@ -176,7 +178,7 @@ class Agreement:
         self._onepass.keep()
         survivors = _shares({name: (shares[name], gradients[name].numel()) for name in found.paths})
         kept = {name: kept[name] for name in found.paths if name in kept}
-        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close())
+        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close(found.paths))
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
@@ -220,7 +222,18 @@ class Agreement:
         """Return what was accumulated, by parameter name, and forget it: to combine it elsewhere, as across ranks.
 
         What reaches tensors outside the model is dropped.
+
+        Raises:
+            ValueError: they were accumulated for a step whose masks are kept from an earlier `backward`
+                (``StandardErrors(every=...)``), and so without what a rule decides by; they stay accumulated.
         """
+        masks = self._of_rule()
+        if self._accumulated is not None and masks.needs != self.rule.needs:
+            raise ValueError(
+                "What is collected should be of an agreement that decides masks at every step, as masks that it keeps are of its "
+                f"own environments alone. Found {self.rule!r} between two of its decisions. Collect with an Agreement that takes "
+                "no `backward`, or pass every=1."
+            )
         found, self._accumulated = self._accumulated, None
         collected = OfEnvironments() if found is None else found.statistics()
         self._onepass.keep()

@@ -17,7 +17,7 @@ from torch.distributed import ProcessGroup
 from craik.agreement.machines import collectives
 from craik.agreement.machines.summing import BYTE, Summation, all_reduce_statistics, of_one, pack_pairs, silent, unpack_pairs
 from craik.agreement.onepass.collected import OfEnvironments, Survivors
-from craik.agreement.onepass.delivery import cast_for, deliver
+from craik.agreement.onepass.delivery import cast_all, deliver
 from craik.agreement.rules import Rule, Statistics, check_rule, survival
 from craik.arguments import check_flag, check_one_of, check_whole
 from craik.environments import check_finite_sums
@@ -66,7 +66,8 @@ def combine_across_ranks(
         TypeError: no model or parameters by name, no rule, no statistics.
         ValueError: ranks that differ in parameters or rule, or in what they say of the number of environments; an environment
             on two ranks; statistics that lack what the rule reads; the same sentence on every rank, and no gradient is touched.
-        FloatingPointError: the gradients add up to NaN or infinity, on every rank alike; no gradient is touched.
+        FloatingPointError: the gradients add up to NaN or infinity, or what is made of them is beyond the parameter's type, on
+            every rank alike; no gradient is touched.
         RuntimeError: a rank that is gone, or does not answer within the group's timeout; no gradient is touched.
     """
     check_rule(rule)
@@ -96,6 +97,7 @@ def combine_across_ranks(
         shares[name] = float(survival(survives))
         if masks is not None:
             masks[name] = survives != 0
+    gradients = cast_all(named, gradients, refuse_nonfinite)
     _leave(named, gradients, adds=statistics is not None)  # only now, when nothing can fail any more
     return shares
 
@@ -105,7 +107,7 @@ def _leave(named: Mapping[str, Tensor], gradients: Mapping[str, Tensor], adds: b
         if adds:
             deliver(named[name], gradient)
         else:  # in the place of what loss.backward() left, for which hooks have run
-            named[name].grad = cast_for(named[name], gradient)
+            named[name].grad = gradient
 
 
 def _named(parameters: Mapping[str, Tensor] | nn.Module) -> dict[str, Tensor]:

@@ -4,7 +4,7 @@ They are taken without a copy where nobody else can see them, and delivered in p
 """
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, cast
@@ -85,6 +85,31 @@ def cast_for(leaf: Tensor, gradient: Tensor) -> Tensor:
     """Return a gradient in the type that a leaf's ``.grad`` has: the leaf's own, or what its ``grad_dtype`` asks for."""
     wanted: torch.dtype | None = getattr(leaf, "grad_dtype", leaf.dtype)
     return gradient if wanted is None or gradient.dtype == wanted else gradient.to(wanted)
+
+
+def cast_all(leaves: Mapping[str, Tensor], gradients: Mapping[str, Tensor], refuse_nonfinite: bool) -> dict[str, Tensor]:
+    """Return combined gradients, by name, in the types that their leaves' ``.grad`` have.
+
+    Args:
+        leaves: by name, these and maybe others.
+        gradients: finite ones, where ``refuse_nonfinite``.
+        refuse_nonfinite: refuse what is infinite in a narrower type.
+
+    Raises:
+        FloatingPointError: says which.
+    """
+    found = {name: cast_for(leaves[name], gradient) for name, gradient in gradients.items()}
+    narrowed = [name for name, gradient in found.items() if refuse_nonfinite and gradient.dtype != gradients[name].dtype]
+    finite = [torch.isfinite(found[name]).all() for name in narrowed]
+    fine = torch.stack([one.to(finite[0].device) for one in finite]).tolist() if finite else []  # one wait for a device
+    for name, is_fine in zip(narrowed, fine, strict=True):
+        if not is_fine:
+            raise FloatingPointError(
+                f"A combined gradient should be within the range of its parameter's {found[name].dtype}. Found a component of "
+                f"{float(gradients[name].abs().max()):.3g} for {name!r}. Scale the losses down, or pass rescale='root' or False; no "
+                "gradient was changed."
+            )
+    return found
 
 
 def deliver(leaf: Tensor, gradient: Tensor) -> None:

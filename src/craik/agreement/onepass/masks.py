@@ -1,11 +1,14 @@
 """The masks of a step: made by the rule, or kept from the step before where they are decided only every so often."""
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
 from craik.agreement.onepass.combining import combine_and_keep
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, count_survivors
+from craik.agreement.rules.base import masked
 from craik.environments import check_finite_sums
 
 
@@ -38,10 +41,16 @@ class Masks:
         """Whether a parameter's mask is wanted beside its gradient."""
         return self._keep or self._every > 1
 
+    def begin(self) -> None:
+        """Begin a step: one that decides masks knows of no earlier ones, such as those of a step that failed."""
+        if self.decides:
+            self._held = {}
+
     def apply(self, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
         """Return a parameter's combined gradient and how many of its components survive; the sums are used up.
 
-        A parameter that was not reached when masks were decided is averaged until they are decided again.
+        A parameter that was not reached when masks were decided is averaged until they are decided again. What survives is
+        rescaled by a rule that rescales, whether its masks are new or kept.
         """
         if self.decides:
             gradient, survivors, self._held[name] = combine_and_keep(self.rule, name, sums, refuse_nonfinite)
@@ -50,12 +59,10 @@ class Masks:
         if refuse_nonfinite:
             check_finite_sums(name, mean)
         mask = self._held.setdefault(name, torch.ones_like(mean, dtype=torch.bool))
-        return mean.mul_(mask), count_survivors(mask)  # 0 times infinity is NaN: a GradScaler finds it
+        gradient, _ = masked(mean, mask, getattr(self.rule, "rescale", False))  # 0 times infinity is NaN: a GradScaler finds it
+        return gradient, count_survivors(mask)
 
-    def close(self) -> dict[str, Tensor] | None:
-        """End the step and return its masks, where they are to be kept."""
+    def close(self, reached: Iterable[str]) -> dict[str, Tensor] | None:
+        """End the step and return the masks of the parameters that it reached, where they are to be kept."""
         self._step += 1
-        found = dict(self._held) if self._keep else None
-        if self.decides:
-            self._held = {}
-        return found
+        return {name: self._held[name] for name in reached} if self._keep else None

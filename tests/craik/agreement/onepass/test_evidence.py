@@ -502,6 +502,82 @@ def test_masks_of_every_third_step():
     assert not torch.equal(masks[0], masks[3])
 
 
+def test_what_survives_is_rescaled_by_masks_that_are_kept_too():
+    torch.manual_seed(0)
+    model = nn.Linear(6, 4)
+    agreement = Agreement(model, Qualitative(0.9, rescale=True, errors=StandardErrors(every=2)))
+    x, y = torch.randn(40, 6), torch.randn(40, 4)
+    found = []
+    for _ in range(2):
+        model.zero_grad()
+        record = agreement.backward((model(x) * y).sum(1), torch.arange(40) % 4)
+        found.append(model.weight.grad.clone())
+    assert 0 < record.survivors["weight"] < 1
+    torch.testing.assert_close(found[1], found[0])
+
+
+class Branches(nn.Module):
+    """Two layers, of which one may be left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.always, self.sometimes = nn.Linear(3, 1, bias=False), nn.Linear(3, 1, bias=False)
+
+    def forward(self, x, both):
+        return (self.always(x) + (self.sometimes(x) if both else 0))[:, 0]
+
+
+def test_a_record_has_masks_of_what_its_step_reached():
+    torch.manual_seed(0)
+    model, x, ids = Branches(), torch.randn(40, 3), torch.arange(40) % 4
+    agreement = Agreement(model, Qualitative(0.5, errors=StandardErrors(every=3)), keep="masks")
+    records = [agreement.backward(model(x, both) ** 2, ids) for both in (True, False, True)]
+    assert [list(record.masks) for record in records] == [list(record.survivors) for record in records]
+    assert list(records[1].masks) == ["always.weight"]
+    assert torch.equal(records[2].masks["sometimes.weight"], records[0].masks["sometimes.weight"])
+
+
+class FailsOnce:
+    """Masks everything at every other step; the second parameter that it is given makes it fail."""
+
+    needs = frozenset({"sign"})
+    errors = StandardErrors(every=2)
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, statistics: Statistics) -> Combined:
+        self.calls += 1
+        if self.calls == 2:
+            raise ArithmeticError
+        return Combined(0 * statistics.gradient, torch.zeros_like(statistics.gradient))
+
+
+def test_masks_of_a_step_that_failed_are_forgotten():
+    model, x, ids = Branches(), torch.rand(4, 3), [0, 0, 1, 1]
+    agreement = Agreement(model, FailsOnce())
+    with pytest.raises(ArithmeticError):
+        agreement.backward(model(x, both=True), ids)
+    (made,) = agreement._masks._held
+    of_name = {"always.weight": model.always, "sometimes.weight": model.sometimes}
+    (other,) = of_name.keys() - {made}
+    agreement.backward(of_name[other](x)[:, 0], ids)
+    agreement.backward(of_name[made](x)[:, 0], ids)
+    assert of_name[made].weight.grad.count_nonzero() == 3  # averaged until masks are decided again
+
+
+def test_what_is_collected_between_two_decisions_is_refused():
+    model = nn.Linear(2, 1)
+    agreement = Agreement(model, Qualitative(errors=StandardErrors(every=2)))
+    agreement.accumulate(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    assert agreement.collect()["weight"].positive is not None
+    agreement.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    agreement.accumulate(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="between two of its decisions"):
+        agreement.collect()
+    assert len(agreement.backward(model(torch.ones(4, 2))[:, 0], [2, 2, 3, 3]).environments) == 4
+
+
 def test_bad_input():
     model = nn.Linear(2, 1)
     losses = model(torch.ones(5, 2))[:, 0]

@@ -87,3 +87,18 @@ def test_magnitudes_where_no_gradient_is_formed(kind):
     each = [torch.autograd.grad(model(x[k : k + 1]).sin().sum(), model.weight)[0].abs() for k in range(7)]
     record = Agreement(model, AndMask(), keep=["weight"]).backward(model(x).sin().flatten(1).sum(1), range(7))
     torch.testing.assert_close(record.statistics["weight"].magnitude, torch.stack(each).sum(0), rtol=1e-12, atol=1e-14)
+
+
+def test_what_is_rescaled_beyond_float16_is_refused():
+    model = nn.Linear(400, 400).half()
+    x = torch.ones(4, 400).half()
+    x[:, 1:] *= torch.tensor([1.0, -1.0, 1.0, -1.0])[:, None].half()  # 1 of 160,000 weights survives
+    ids = [0, 1, 2, 3]
+    with pytest.raises(FloatingPointError, match=r"Found a component of 1\.6e\+05 for 'weight'"):
+        Agreement(model, AndMask(1.0, rescale=True)).backward(model(x)[:, 0], ids)
+    assert model.weight.grad is None
+    Agreement(model, AndMask(1.0, rescale="root")).backward(model(x)[:, 0], ids)
+    assert float(model.weight.grad[0, 0]) == 400
+    model.zero_grad()
+    Agreement(model, AndMask(1.0, rescale=True), refuse_nonfinite=False).backward(model(x)[:, 0], ids)
+    assert float(model.weight.grad[0, 0]) == float("inf")
