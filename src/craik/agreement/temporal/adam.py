@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 
 from craik.agreement.temporal import compiled, steps
 from craik.agreement.temporal.compiled import compiled_step
-from craik.agreement.temporal.form import PRINTED, AdamForm, check_group, scalars
+from craik.agreement.temporal.form import PRINTED, AdamForm, check_group, of_signs, scalars
 from craik.agreement.temporal.loading import check_parameters, completed
 from craik.agreement.temporal.steps import Tensors, foreach_step, loop_step
 
@@ -121,7 +121,7 @@ class TemporalAndMaskAdam(Optimizer):
         """Go on where another optimiser was: one of this class, or torch's Adam or AdamW, whose averages and settings are kept.
 
         They have no average of signs. It starts from 0, with a warning: by threshold and decay nothing moves for some steps.
-        Their third decay and what else they lack is this optimiser's. Adam's weight decay, which it adds to the gradient,
+        Their third decay and what else a group of theirs lacks is that of this optimiser's group in its place. Adam's weight decay, which it adds to the gradient,
         becomes the decoupled one.
 
         Raises:
@@ -130,6 +130,12 @@ class TemporalAndMaskAdam(Optimizer):
         """
         whole, lacking = completed(state_dict, self.param_groups, self.defaults)
         super().load_state_dict(whole)
+        keys = (key for group in whole["param_groups"] for key in group["params"])
+        parameters = (parameter for group in self.param_groups for parameter in group["params"])
+        for key, parameter in zip(keys, parameters, strict=True):
+            dtype, state = of_signs(parameter.dtype), self.state.get(parameter)
+            if state and dtype != parameter.dtype:  # torch has cast it to the parameter's
+                state["sign_avg"] = whole["state"][key]["sign_avg"].to(parameter.device, dtype)
         if lacking:
             warnings.warn(
                 "The state should hold averages of signs. Found none, as torch's Adam saves none: they start from 0, and "
@@ -210,7 +216,8 @@ class TemporalAndMaskAdam(Optimizer):
         if not state:
             state["step"] = torch.zeros((), dtype=torch.float32)  # on the CPU: read at every step without waiting for a GPU
             for name in _STATE:
-                state[name] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+                dtype = of_signs(parameter.dtype) if name == "sign_avg" else parameter.dtype
+                state[name] = torch.zeros_like(parameter, dtype=dtype, memory_format=torch.preserve_format)
         return state
 
 

@@ -90,6 +90,14 @@ def check_reachable(threshold: float, beta: float, corrected: bool) -> None:
         )
 
 
+def of_signs(dtype: torch.dtype) -> torch.dtype:
+    """Return what averages of signs are held in beside numbers of a type: float32 at least.
+
+    In bfloat16 an average near 1 stays where it is when 1 - 0.99 of what it lacks is added: it would never reach 0.99.
+    """
+    return torch.promote_types(dtype, torch.float32)
+
+
 def slack(threshold: float, beta: float, dtype: torch.dtype) -> float:
     """Return the share by which a corrected threshold is lowered: a component whose signs never changed has it up to rounding.
 
@@ -109,7 +117,7 @@ def scalars(group: dict[str, Any], count: int, dtype: torch.dtype = torch.float3
     moments = (1 - beta1**count, 1 - beta2**count) if kind != "none" else (1.0, 1.0)
     least = group["threshold"]
     if kind == "all":
-        least *= (1 - beta3**count) * (1 - slack(least, beta3, dtype))
+        least *= (1 - beta3**count) * (1 - slack(least, beta3, of_signs(dtype)))
     lr = float(group["lr"]) * (-1.0 if group["maximize"] else 1.0)
     return Scalars(
         lr=lr / moments[0],

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.temporal.form import check_group
+from craik.agreement.temporal.form import check_group, of_signs
 
 OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
 
@@ -51,13 +51,13 @@ def check_keys(state: object, keys: Sequence[str]) -> None:
         )
 
 
-def completed(state: Any, groups: Sequence[dict[str, Any]], defaults: dict[str, Any]) -> tuple[dict[str, Any], bool]:  # noqa: ANN401  # a public door
+def completed(state: Any, groups: Sequence[dict[str, Any]], names: Iterable[str]) -> tuple[dict[str, Any], bool]:  # noqa: ANN401  # a public door
     """Check an optimiser's saved state, and start averages of signs where it has none, as Adam's does not.
 
     Args:
         state: what was saved.
-        groups: of the optimiser that is to go on.
-        defaults: its settings.
+        groups: of the optimiser that is to go on; what a saved group lacks is that of the group in its place.
+        names: of a group's settings.
 
     Returns:
         The state with everything in it, and whether averages of signs were missing. The argument stays as it is.
@@ -66,12 +66,15 @@ def completed(state: Any, groups: Sequence[dict[str, Any]], defaults: dict[str, 
         TypeError, ValueError: a state of another optimiser or other parameters, or settings out of their range.
     """
     check_keys(state, ("state", "param_groups"))
-    betas = tuple(defaults["betas"])
-    saved = [{**group, "betas": (*group["betas"], betas[2])} if _of_adam(group) else group for group in state["param_groups"]]
+    shapes = _shapes(state["param_groups"], groups)
+    own = [{name: group[name] for name in names} for group in groups]
+    saved = [
+        {**mine, **group, "betas": (*group["betas"], mine["betas"][2])} if _of_adam(group) else {**mine, **group}
+        for group, mine in zip(state["param_groups"], own, strict=True)
+    ]
     turned = {key for group in state["param_groups"] if _of_adam(group) and group.get("maximize") for key in group["params"]}
     for group in saved:
-        check_group({**defaults, **group})
-    shapes = _shapes(saved, groups)
+        check_group(group)
     entries: dict[Any, Any] = {}
     lacking = False
     for key, entry in state["state"].items():
@@ -84,9 +87,9 @@ def completed(state: Any, groups: Sequence[dict[str, Any]], defaults: dict[str, 
         if key in turned:  # torch's Adam averages the gradients of what it minimises, ours those that it is given
             entries[key]["exp_avg"] = -entry["exp_avg"]
         if "sign_avg" not in entry:
-            entries[key]["sign_avg"] = torch.zeros_like(entry["exp_avg"])
+            entries[key]["sign_avg"] = torch.zeros_like(entry["exp_avg"], dtype=of_signs(entry["exp_avg"].dtype))
             lacking = True
-    if lacking and any({**defaults, **group}["bias_correction"] == "all" for group in saved):
+    if lacking and any(group["bias_correction"] == "all" for group in saved):
         raise ValueError(
             "With bias_correction='all' the averages of signs should be as old as the others, since they share a count of "
             "steps. "

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from craik.agreement.rules.base import check_threshold
-from craik.agreement.temporal.form import check_reachable, slack
+from craik.agreement.temporal.form import check_reachable, of_signs, slack
 from craik.agreement.temporal.loading import check_keys, check_parameters
 from craik.arguments import all_finite, check_decay, check_flag
 
@@ -93,7 +93,7 @@ class TemporalMask:
     def _mask_one(self, index: int, gradient: Tensor) -> Tensor:
         average = self._averages[index]
         if average is None:
-            average = self._averages[index] = torch.zeros_like(gradient)
+            average = self._averages[index] = torch.zeros_like(gradient, dtype=of_signs(gradient.dtype))
         average.mul_(self.beta).add_(gradient.sign(), alpha=1 - self.beta)
         self._steps[index] += 1
         correction = 1.0
@@ -109,7 +109,7 @@ class TemporalMask:
         return {**settings, "sign_avg": list(self._averages), "steps": list(self._steps)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where another mask was; its tensors are copied to the parameters' devices and types, its settings taken over.
+        """Go on where another mask was; its tensors are copied to the parameters' devices, its settings taken over.
 
         Raises:
             TypeError: no state.
@@ -128,7 +128,9 @@ class TemporalMask:
                 f"{found}. Make the mask for the parameters that the state was saved for."
             )
         self.beta, self.threshold, self.bias_correction = state["beta"], state["threshold"], state["bias_correction"]
-        self._averages = [None if a is None else a.to(p, copy=True) for a, p in zip(averages, self.params, strict=True)]
+        self._averages = [
+            None if a is None else a.to(p.device, of_signs(p.dtype), copy=True) for a, p in zip(averages, self.params, strict=True)
+        ]
         self._steps = list(state["steps"])
 
 

@@ -83,6 +83,7 @@ def _foreach_block(tensors: Tensors, s: Scalars) -> None:
     moved = _torch._foreach_abs(a)
     for agreement in moved:  # there is no foreach comparison
         agreement.ge_(s.least)
+    moved = [agreement.to(moment.dtype) for agreement, moment in zip(moved, m, strict=True)]  # signs' averages may be wider
     _torch._foreach_mul_(moved, m)
     _torch._foreach_div_(moved, root)
     _torch._foreach_mul_(moved, s.lr)

@@ -262,6 +262,28 @@ def test_a_state_dict_goes_on_where_it_was():
     assert all(torch.equal(one, other) for one, other in zip(parameters, twins, strict=True))
 
 
+@pytest.mark.parametrize("kind", ["foreach", "loop"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_signs_are_averaged_in_four_bytes_and_stay_so_when_loaded(dtype, kind):
+    """In bfloat16 an average whose signs are all equal stood still at 0.75, where its last digit is more than is added."""
+    parameter = torch.nn.Parameter(torch.zeros(1, dtype=dtype))
+    settings = {"lr": 0.1, "betas": (0.9, 0.999, 0.99), "threshold": 0.9, "implementation": kind}
+    optimizer = TemporalAndMaskAdam([parameter], **settings)
+    for step in range(240):
+        parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+        if step == 100:
+            fresh = TemporalAndMaskAdam([parameter], **settings)
+            fresh.load_state_dict(optimizer.state_dict())
+            optimizer = fresh
+    average = optimizer.state[parameter]["sign_avg"]
+    assert average.dtype == torch.float32
+    assert float(average) == pytest.approx(1 - 0.99**240, rel=1e-4)
+    assert optimizer.survivors() == [1.0]
+    assert parameter.dtype == optimizer.state[parameter]["exp_avg"].dtype == dtype
+    assert float(parameter.detach()) < 0
+
+
 def test_a_scheduler_and_a_closure_work_as_ever():
     parameter = torch.nn.Parameter(torch.tensor([2.0]))
     optimizer = TemporalAndMaskAdam([parameter], lr=0.1, threshold=0.0)
@@ -354,6 +376,18 @@ class TestAdamsState:
         assert optimizer.survivors() == [1.0, 1.0]  # 1 - 0.9 is above the threshold
         assert optimizer.state[twins[0]]["step"] == 5
         assert "sign_avg" not in self.state["state"][0]
+
+    def test_each_group_keeps_what_adams_does_not_have(self):
+        weights = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+        adam = torch.optim.Adam([{"params": [weight]} for weight in weights], lr=0.03)
+        own = {"threshold": 0.9, "betas": (0.9, 0.999, 0.5)}, {"refuse_nonfinite": False, "eps_inside_root": False}
+        pairs = zip(weights, own, strict=True)
+        optimizer = TemporalAndMaskAdam([{"params": [weight], **settings} for weight, settings in pairs])
+        optimizer.load_state_dict(adam.state_dict())
+        first, second = optimizer.param_groups
+        assert (first["threshold"], first["betas"], first["lr"], first["refuse_nonfinite"]) == (0.9, (0.9, 0.999, 0.5), 0.03, True)
+        assert (second["threshold"], second["betas"][2]) == (0.4, 0.9)
+        assert not (second["refuse_nonfinite"] or second["eps_inside_root"])
 
     def test_one_that_climbs_goes_on_climbing(self):
         climber = torch.nn.Parameter(torch.zeros(2))

@@ -132,3 +132,16 @@ def test_an_empty_parameter_has_nothing_that_is_masked():
     weights = torch.nn.Parameter(torch.zeros(0))
     weights.grad = torch.zeros(0)
     assert TemporalMask([weights]).mask_() == [1.0]
+
+
+def test_signs_of_two_byte_gradients_are_averaged_in_four():
+    parameter = torch.nn.Parameter(torch.zeros(1, dtype=torch.bfloat16))
+    mask = TemporalMask([parameter], beta=0.99, threshold=0.9)
+    for step in range(240):
+        parameter.grad = torch.ones_like(parameter)
+        shares = mask.mask_()
+        if step == 100:
+            state, mask = mask.state_dict(), TemporalMask([parameter])
+            mask.load_state_dict(state)
+    assert shares == [1.0]
+    assert mask.state_dict()["sign_avg"][0].dtype == torch.float32
