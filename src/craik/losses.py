@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # the usual name
 
@@ -87,13 +87,15 @@ class ElementwiseLoss(ABC):
         if self.weight is not None:
             check_numbers("weight", self.weight)
 
-    def __call__(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
+    def __call__(self, prediction: Float[Tensor, "n *z"], target: Shaped[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
         """Return the loss of each example.
 
         Raises:
+            TypeError: no tensors of real numbers, or predictions that are no floats.
             ValueError: predictions that are not of the shape that `prediction_shape` says: nothing is broadcast; a weight that
                 does not broadcast to a frame; no example, or frames of no numbers.
         """
+        self._check_types(prediction, target)
         self._check_shapes(prediction, target)
         losses = self.elements(prediction, target)
         if self.weight is not None:
@@ -121,7 +123,7 @@ class ElementwiseLoss(ABC):
         return frame_shape
 
     @abstractmethod
-    def elements(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+    def elements(self, prediction: Float[Tensor, "n *z"], target: Shaped[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
 
     @abstractmethod
@@ -132,8 +134,19 @@ class ElementwiseLoss(ABC):
     def frame(self, prediction: Float[Tensor, "n *z"]) -> Float[Tensor, "n *frame"]:
         """Return the frame that a prediction stands for."""
 
+    def _check_types(self, prediction: Tensor, target: Tensor) -> None:
+        check_numbers("target", target)
+        check_numbers("prediction", prediction)
+        if not prediction.is_floating_point():
+            raise TypeError(f"`prediction` should hold floats. Found {prediction.dtype}. Convert it with .float().")
+
     def _check_shapes(self, prediction: Tensor, target: Tensor) -> None:
         _check_some("Targets", target)
+        if not target.dim():
+            raise ValueError(
+                "Targets should have examples along their first axis. Found a single number. Give one number as (1, 1), one "
+                "example of one number."
+            )
         wanted = (*target.shape[:1], *self.prediction_shape(tuple(target.shape[1:])))
         if prediction.shape != wanted:
             raise ValueError(
@@ -156,9 +169,9 @@ class BinaryCrossEntropyWithLogits(ElementwiseLoss):
 
     largest_target: ClassVar[float] = 1.0
 
-    def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+    def elements(self, prediction: Float[Tensor, "n *frame"], target: Shaped[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
-        return F.binary_cross_entropy_with_logits(prediction, target, reduction="none")
+        return F.binary_cross_entropy_with_logits(prediction, _floats(target, prediction), reduction="none")
 
     def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> Coefficients:
         """Return -z, 0 for the squares, and log 2 an element: softplus(z) is at most that much above the product with x = 1."""
@@ -183,8 +196,9 @@ class BinaryCrossEntropy(ElementwiseLoss):
         super().__post_init__()
         check_not_negative("epsilon", self.epsilon)
 
-    def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+    def elements(self, prediction: Float[Tensor, "n *frame"], target: Shaped[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
+        target = _floats(target, prediction)
         return -target * (prediction + self.epsilon).log() - (1 - target) * (1 - prediction + self.epsilon).log()
 
     def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> Coefficients:
@@ -201,9 +215,9 @@ class BinaryCrossEntropy(ElementwiseLoss):
 class SquaredError(ElementwiseLoss):
     """(z - x)^2; quadratic in the target, with the same coefficient for every element unless there are weights."""
 
-    def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+    def elements(self, prediction: Float[Tensor, "n *frame"], target: Shaped[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
-        return (prediction - target).square()
+        return (prediction - _floats(target, prediction)).square()
 
     def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> Coefficients:
         """Return -2 z, 1 for the squares, and the sum of z^2."""
@@ -227,10 +241,10 @@ class GaussianNLL(ElementwiseLoss):
         """Return (2, *frame)."""
         return (2, *frame_shape)
 
-    def elements(self, prediction: Float[Tensor, "n 2 *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+    def elements(self, prediction: Float[Tensor, "n 2 *frame"], target: Shaped[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
         mean, log_variance = prediction.unbind(1)
-        return (log_variance + math.log(2 * math.pi) + (target - mean).square() * (-log_variance).exp()) / 2
+        return (log_variance + math.log(2 * math.pi) + (_floats(target, mean) - mean).square() * (-log_variance).exp()) / 2
 
     def coefficients(self, prediction: Float[Tensor, "n 2 *frame"]) -> Coefficients:
         """Return -m exp(-v), exp(-v) / 2 for the squares, and the sum of (|v| + log 2 pi + m^2 exp(-v)) / 2."""
@@ -244,6 +258,11 @@ class GaussianNLL(ElementwiseLoss):
     def frame(self, prediction: Float[Tensor, "n 2 *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the mean."""
         return prediction[:, 0]
+
+
+def _floats(target: Tensor, prediction: Tensor) -> Tensor:
+    """Return truth values and integers in a prediction's type, others as they are: of bytes -x would be 256 - x."""
+    return target if target.is_floating_point() else target.to(prediction.dtype)
 
 
 def _check_weight(weight: Tensor, frame: torch.Size) -> None:
@@ -291,7 +310,7 @@ def _nearest(thing: object, *names: str) -> int:
     return next((place for place, own in enumerate(places) if any(name in own for name in names)), len(places))
 
 
-def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Tensor:
+def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Shaped[Tensor, "n *frame"]) -> Tensor:
     """Return a loss's values, checked to be one for each example.
 
     Raises:

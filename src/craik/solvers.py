@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from craik.arguments import check_callable, check_each, check_not_negative, check_positive, check_whole
+from craik.scaling import power_of_two, widened
 
 Vector = tuple[Tensor, ...]
 """A vector in parts, as a model's parameters are: tensors of any shapes."""
@@ -30,10 +31,16 @@ def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations
     _check(operator, vector)
     check_whole("iterations", iterations)
     check_not_negative("tolerance", tolerance)
+    for place, part in enumerate(vector):
+        if not part.is_floating_point():
+            raise TypeError(f"`vector` should hold floats. Found {part.dtype} at {place}. Convert it with .float().")
+    power = _power(vector)
+    if power != 1:  # H^-1 v is linear in v
+        return tuple(part * power for part in conjugate_gradients(operator, [p / power for p in vector], iterations, tolerance))
     residual = direction = tuple(vector)
     found = tuple(torch.zeros_like(part) for part in vector)
     square = _dot(residual, residual)
-    enough, small = tolerance**2 * float(square), torch.finfo(square.dtype).eps * float(square)
+    enough, small = tolerance**2 * float(square), _eps(vector, square) * float(square)
     for _ in range(iterations):
         if float(square) <= enough:
             break
@@ -83,7 +90,23 @@ def _check(operator: Operator, vector: Sequence[Tensor]) -> None:
 
 
 def _dot(first: Vector, second: Vector) -> Tensor:
-    return torch.stack([(a * b).sum() for a, b in zip(first, second, strict=True)]).sum()
+    return torch.stack([(widened(a) * widened(b)).sum() for a, b in zip(first, second, strict=True)]).sum()
+
+
+def _eps(vector: Sequence[Tensor], square: Tensor) -> float:
+    """Return the step of the numbers that a vector's products round to: a half type's own, though they are summed in four bytes."""
+    halves = [torch.finfo(part.dtype).eps for part in vector if part.is_floating_point() and part.element_size() == 2]
+    return max([torch.finfo(square.dtype).eps, *halves])
+
+
+def _power(vector: Sequence[Tensor]) -> float:
+    """Return the power of two to divide a vector by, so that its square is within its type's range; 1 where it is, or no number."""
+    square = _dot(tuple(vector), tuple(vector))
+    limits = torch.finfo(square.dtype)
+    if limits.tiny / limits.eps <= float(square) <= limits.max:
+        return 1.0
+    largest = torch.stack([part.detach().abs().max().double() for part in vector if part.numel()] or [square.double()]).max()
+    return float(power_of_two(largest))
 
 
 def _add_scaled(first: Vector, factor: float | Tensor, second: Vector) -> Vector:

@@ -217,3 +217,23 @@ def test_an_instance_may_have_a_ranking_or_a_forward_of_its_own():
     module = Module()
     module.forward = lambda prediction, target: (prediction * target).sum(1)
     assert losses.rankable(module) is None
+
+
+@each_kind
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64])
+def test_targets_of_truths_and_integers_are_numbers(kind, dtype):
+    """Of bytes -x is 256 - x, which a cross-entropy took for a target of 255."""
+    z, x = example(kind)
+    whole = (x > 0.5).to(dtype)
+    torch.testing.assert_close(kind()(z, whole), kind()(z, whole.double()), rtol=0, atol=0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_no_loss_takes():
+    z = torch.zeros(2, 3)
+    with pytest.raises(TypeError, match=r"`prediction` should hold floats\. Found torch\.int64\. Convert it with \.float\(\)"):
+        losses.SquaredError()(z.long(), z)
+    with pytest.raises(TypeError, match="`target` should be a tensor"):
+        losses.SquaredError()(z, [[0.0]])
+    with pytest.raises(ValueError, match="along their first axis. Found a single number"):
+        losses.SquaredError()(z[0, 0], z[0, 0])

@@ -83,3 +83,26 @@ def test_conjugate_gradients_stay_where_the_residual_is_below_the_smallest_numbe
 def test_a_direction_without_curvature_is_refused():
     with pytest.raises(ValueError, match="Found a direction without curvature"):
         conjugate_gradients(lambda parts: (torch.tensor([1.0, 0.0]) * parts[0],), [torch.ones(2)], 10)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [
+        *((torch.float32, size) for size in (1e-23, 1e-40, 1e20)),
+        *((torch.float64, size) for size in (1e-200, 1e200)),
+        *((torch.float16, size) for size in (1e-4, 500.0)),
+        (torch.bfloat16, 1e-25),
+    ],
+)
+def test_vectors_whose_squares_leave_the_range_of_their_type(dtype, size):
+    diagonal = torch.tensor([1.0, 2.0, 4.0], dtype=dtype)
+    vector = torch.full((3,), size, dtype=dtype)
+    (found,) = conjugate_gradients(lambda parts: (diagonal * parts[0],), [vector], 3)
+    torch.testing.assert_close(found.double(), vector.double() / diagonal.double(), rtol=20 * torch.finfo(dtype).eps, atol=1e-45)
+
+
+def test_a_vector_that_is_no_number_has_no_solution():
+    (found,) = conjugate_gradients(lambda parts: parts, [torch.tensor([1.0, float("nan")])], 3)
+    assert bool(found.isnan().all())
+    with pytest.raises(TypeError, match="Found torch.int64 at 0"):
+        conjugate_gradients(lambda parts: parts, [torch.ones(3, dtype=torch.int64)], 3)
