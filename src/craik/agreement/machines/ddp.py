@@ -18,6 +18,7 @@ from craik.agreement.machines import collectives
 from craik.agreement.machines.summing import BYTE, Summation, all_reduce_statistics, of_one, pack_pairs, silent, unpack_pairs
 from craik.agreement.onepass.collected import OfEnvironments, Survivors
 from craik.agreement.onepass.delivery import cast_all, deliver
+from craik.agreement.onepass.streaming import dense
 from craik.agreement.rules import Rule, Statistics, check_rule, survival
 from craik.arguments import check_flag, check_one_of, check_whole
 from craik.environments import check_finite_sums
@@ -64,7 +65,7 @@ def combine_across_ranks(
 
     Raises:
         TypeError: no model or parameters by name, no rule, no statistics.
-        ValueError: ranks that differ in parameters or rule, or in what they say of the number of environments; an environment
+        ValueError: a complex parameter; ranks that differ in parameters or rule, or in what they say of the number of environments; an environment
             on two ranks; statistics that lack what the rule reads; the same sentence on every rank, and no gradient is touched.
         FloatingPointError: the gradients add up to NaN or infinity, or what is made of them is beyond the parameter's type, on
             every rank alike; no gradient is touched.
@@ -120,6 +121,11 @@ def _named(parameters: Mapping[str, Tensor] | nn.Module) -> dict[str, Tensor]:
     for name, parameter in pairs:
         if not isinstance(parameter, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"`parameters` should hold tensors. Found {type(parameter).__name__} for {name!r}. Leave it out.")
+        if parameter.requires_grad and parameter.is_complex():
+            raise ValueError(
+                f"`parameters` should be real: a complex gradient has no sign. Found {parameter.dtype} for {name!r}. Pass the others "
+                "by name, {name: parameter, ...}, or hold it as torch.view_as_real does."
+            )
     return {name: parameter for name, parameter in pairs if parameter.requires_grad}
 
 
@@ -139,7 +145,7 @@ def _single(named: Mapping[str, Tensor], rule: Rule) -> dict[str, Statistics]:
     found: dict[str, Statistics] = {}
     for name, parameter in named.items():
         if parameter.grad is not None:
-            found[name] = of_one(parameter.grad, rule)
+            found[name] = of_one(dense(parameter.grad), rule)
     return found
 
 

@@ -7,7 +7,8 @@ import torch
 
 import distributed_workers as workers
 from cpu_alone import ON_A_GPU
-from craik.agreement import Agreement, Statistics, decay_masked
+from craik.agreement import Agreement, AndMask, Statistics, decay_masked
+from craik.agreement.machines.ddp import _single
 from craik.agreement.machines.summing import pack_pairs, unpack_pairs
 from craik.agreement.onepass.sums import RunningSums
 
@@ -217,3 +218,11 @@ def test_collect_gives_what_was_accumulated_once():
     assert found.keys() == dict(model.named_parameters()).keys()
     assert all(isinstance(one, Statistics) and one.environments == 1 for one in found.values())
     assert workers.grads(model) == {}
+
+
+def test_a_sparse_gradient_is_that_of_all_rows():
+    table = torch.nn.Embedding(5, 3, sparse=True)
+    table(torch.tensor([1, 2])).sum().backward()
+    found = _single({"table": table.weight}, AndMask())["table"]
+    assert found.gradient.layout == torch.strided
+    assert found.sign[:, 0].tolist() == [0, 1, 1, 0, 0]
