@@ -34,7 +34,9 @@ class Agreement:
     stay apart (`craik.agreement.onepass.proof`). Where they do, and each operation that reads the parameter has a formula
     (`craik.agreement.onepass.reads`), one backward pass serves all environments. The rest takes the definition: one backward
     pass an environment, which is exact for every graph. `Record.paths` says which, `explain` why, and one warning what it
-    costs. Nothing is kept from call to call, and nothing is put on the model.
+    costs. Nothing is put on the model, and nothing is kept from call to call but what `StandardErrors` asks for: what is
+    remembered, masks that are kept, how many steps were taken and the draw of halves. To go on where a run stopped, pickle the
+    agreement together with its model (``torch.save({"agreement": agreement, "model": model}, path)``) or begin these anew.
 
     As with ``loss.backward()``, gradients are added to what ``.grad`` holds, and a parameter that the losses do not
     reach is left alone. Tensors outside the model receive the plain mean gradient. A scaled loss
@@ -126,8 +128,8 @@ class Agreement:
         Raises:
             TypeError: losses or ids of another type.
             ValueError: losses that are reduced or not differentiable, with ``refuse_nonfinite`` NaN or infinite (the message
-                says in which environment), ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant
-                checkpoint. No gradient is touched then.
+                says in which environment), ids that do not fit, BatchNorm in train mode without ``statistics``, a checkpoint
+                that is reentrant or selective. No gradient is touched then.
             FloatingPointError: the environments' gradients add up to NaN or infinity, or what is made of them, as by a rule
                 that rescales, is beyond the parameter's type, with ``refuse_nonfinite``. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.

@@ -1,12 +1,13 @@
 """Steps on which a verdict of an earlier call, or a probe, would be wrong: each is the definition's, in every call."""
 
 import warnings
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from cpu_alone import cpu_alone
 from craik.agreement import Agreement, AndMask, Mean, Qualitative, StandardErrors
@@ -280,6 +281,21 @@ class TestGraphsOfAllKinds:
         losses = checkpoint(model, noise(B, 6).requires_grad_(), use_reentrant=True).square().sum(1)
         with pytest.raises(ValueError, match=r"Found a reentrant one.*use_reentrant=False"):
             Agreement(model, AndMask()).backward(losses, SPREAD)
+
+    def test_selective_checkpoints_are_refused_with_the_way_out(self):
+        model = nn.Sequential(linear(), nn.Tanh(), linear())
+        contexts = partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])
+        x = noise(B, 6)
+        for rule in (Mean(), AndMask(), Qualitative()):
+            losses = checkpoint(model, x, use_reentrant=False, context_fn=contexts).square().sum(1)
+            agreement = Agreement(model, rule)
+            if rule == Mean():
+                agreement.backward(losses, SPREAD)
+                model.zero_grad()
+                continue
+            with pytest.raises(ValueError, match="Found selective activation checkpointing.*`context_fn`"):
+                agreement.backward(losses, SPREAD)
+            assert all(parameter.grad is None for parameter in model.parameters())
 
     def test_a_validation_pass_in_between_a_model_called_twice_and_one_made_before(self):
         model = linear()

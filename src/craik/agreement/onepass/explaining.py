@@ -5,6 +5,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from craik.agreement.onepass.collected import Path
+from craik.agreement.onepass.evidence.clusters import Clusters, unit_of
 from craik.agreement.onepass.forming import OnePass
 from craik.environments import EnvironmentIds
 
@@ -38,7 +39,7 @@ class Explanations(list[Explanation]):
 
 def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str]) -> Explanations:
     """Return the explanation of every parameter that the losses reach."""
-    plan, groups = onepass.look(losses, environments)
+    plan, groups = onepass.look(losses, environments, needs)
     found, plain = Explanations(), onepass.takes_plain(needs, groups.count)
     for name in (*plan.reads, *plan.reasons):
         if plain:
@@ -48,6 +49,7 @@ def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, ne
             kinds = sorted({read.node.name().removesuffix("Backward0") for read in plan.reads[name]})
             found.append(Explanation(name, "layer", f"read by {', '.join(kinds)}", "inside one backward pass"))
         else:
-            cost = f"{groups.count} backward passes, shared by all such parameters"
+            of_what = f", one for each {unit_of(groups)}" if isinstance(groups, Clusters) else ""
+            cost = f"{groups.count} backward passes{of_what}, shared by all such parameters"
             found.append(Explanation(name, "per-environment", plan.reasons[name], cost))
     return found

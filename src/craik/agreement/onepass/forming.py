@@ -11,7 +11,7 @@ from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass.collected import Collected, Path
 from craik.agreement.onepass.delivery import silent, taken
-from craik.agreement.onepass.evidence.clusters import Clusters
+from craik.agreement.onepass.evidence.clusters import Clusters, unit_of
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass
@@ -49,6 +49,12 @@ _NO_UNITS = (
 _USED_UP = (
     "`losses` should come from a forward pass of their own. Found losses whose graph an earlier backward pass has "
     "used up. Run the model again; to add several losses, add them before the call."
+)
+
+_SELECTIVE = (
+    "A checkpoint in the model should be one that may be computed more than once, as formulas read what it saves in a pass of their "
+    "own. Found selective activation checkpointing, which allows one pass. Call torch.utils.checkpoint.checkpoint without "
+    "`context_fn`; no gradient was changed."
 )
 
 Complete = Callable[[str, RunningSums], None]
@@ -123,6 +129,8 @@ class OnePass:
                     check_finite_losses(means, asked.groups)
                 return self._form(asked, means, needs, complete, together)
         except RuntimeError as error:
+            if "selective activation checkpoint" in str(error):
+                raise ValueError(_SELECTIVE) from None
             if "backward through the graph a second time" not in str(error):
                 raise
             raise RuntimeError(_USED_UP) from None
@@ -145,7 +153,7 @@ class OnePass:
                     asked = asked._replace(groups=self._gathering.clusters(groups))
                 chosen = paths_of(asked, self._statistics, vouched=self._vouched)
                 found.proved = chosen.proved
-                self._warn(chosen, groups.count)
+                self._warn(chosen, asked.groups)
                 found.paths, gradients = self._by_layer(asked, chosen, needs, complete, together)
         if asked.outside:
             pairs = zip(asked.outside, gradients, strict=False)
@@ -170,9 +178,11 @@ class OnePass:
         whole = bool(needs & STANDARD_ERRORS) or bool(self._normalise)
         return not whole and (count == 1 or not (needs or self._keep))
 
-    def look(self, losses: Tensor, environments: EnvironmentIds) -> tuple[Plan, Environments]:
-        """Return how a call would form its gradients; nothing is computed or freed."""
+    def look(self, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str]) -> tuple[Plan, Environments]:
+        """Return how a call would form its gradients, and of what; nothing is computed, drawn or freed."""
         asked = ask(self._model, losses, environments, self._partitions)
+        if needs & STANDARD_ERRORS:
+            asked = asked._replace(groups=self._gathering.seen(asked.groups))
         return paths_of(asked, self._statistics, vouched=self._vouched), asked.groups
 
     def _by_layer(
@@ -276,14 +286,15 @@ class OnePass:
 
         return blank
 
-    def _warn(self, plan: Plan, environments: int) -> None:
-        """Say once what costs a backward pass an environment, and why; pooled statistics have asked for it."""
-        if self._warned or not plan.reasons or self._statistics == "pooled":
+    def _warn(self, plan: Plan, groups: Environments) -> None:
+        """Say once what costs a backward pass an environment, or a part of one, and why; statistics of a batch have asked for it."""
+        asked_for = self._statistics == "pooled" or (self._statistics is not None and isinstance(groups, Clusters))
+        if self._warned or not plan.reasons or asked_for:
             return
         self._warned = True
         total = len(plan.reasons) + len(plan.reads)
         warnings.warn(
-            f"{len(plan.reasons)} of {total} parameters take one backward pass for each environment, here {environments}, "
+            f"{len(plan.reasons)} of {total} parameters take one backward pass for each {unit_of(groups)}, here {groups.count}, "
             f"which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says "
             "that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
             stacklevel=5,

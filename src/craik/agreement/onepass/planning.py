@@ -150,7 +150,8 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
     names = {id(parameter): name for name, parameter in asked.parameters.items()}
     proof = prove(asked.graph, names, asked.groups, vouched)
     if proof.batch_norm:
-        check_batch_norm(asked.graph, statistics, asked.groups.count)
+        whole = asked.groups.environments if isinstance(asked.groups, Clusters) else asked.groups
+        check_batch_norm(asked.graph, statistics, whole.count)
     reads: dict[str, list[Read]] = {}
     reasons: dict[str, str] = {}
     for name in asked.parameters:

@@ -1,6 +1,8 @@
 """Standard errors in one pass against every example's gradient, and what rules make of them."""
 
 import copy
+import pickle
+from enum import Enum
 from itertools import pairwise
 
 import pytest
@@ -578,6 +580,103 @@ def test_what_is_collected_between_two_decisions_is_refused():
     assert len(agreement.backward(model(torch.ones(4, 2))[:, 0], [2, 2, 3, 3]).environments) == 4
 
 
+class Site(Enum):
+    """Ids without an order: environments come as they come."""
+
+    A = 1
+    B = 2
+
+
+def test_what_is_remembered_goes_by_id_in_whatever_order_a_step_has_them():
+    torch.manual_seed(0)
+    x, y = torch.randn(3, 16, 6), torch.randn(3, 16, 4)
+    sites, turned = [Site.A] * 10 + [Site.B] * 6, [*range(10, 16), *range(10)]
+    found = []
+    for order in (list(range(16)), turned):
+        torch.manual_seed(1)
+        model = nn.Linear(6, 4).double()
+        errors = StandardErrors(memory=0.5, rows={Site.A: 20, Site.B: 9})
+        agreement = Agreement(model, rule := Seen(errors))
+        for step in range(3):
+            some = order if step == 1 else list(range(16))
+            losses = (model(x[step, some].double()) - y[step, some].double()).square()
+            agreement.backward(losses.sum(1), [sites[row] for row in some])
+        found.append(rule.statistics[-1])
+    assert torch.count_nonzero(found[0].positive) > 0
+    for one, other in zip(found[0][1:], found[1][1:], strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_with_memory_micro_batches_of_some_environments_are_refused():
+    model = nn.Linear(2, 1)
+    agreement = Agreement(model, Qualitative(errors=StandardErrors(memory=0.5)))
+    agreement.accumulate(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="all in one call. Found environment 2 new"):
+        agreement.backward(model(torch.ones(4, 2))[:, 0], [2, 2, 3, 3])
+
+
+class Counted(torch.autograd.Function):
+    """An operation that is not known, which counts the backward passes through it."""
+
+    passes = 0
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        Counted.passes += 1
+        return gradient
+
+
+@pytest.mark.parametrize(
+    ("parts", "passes", "unit"), [("auto", 8, "half of an environment"), ("halves", 8, "half"), ("examples", 16, "example")]
+)
+def test_backward_passes_of_clusters_are_counted(parts, passes, unit):
+    model, ids = nn.Linear(3, 1), torch.arange(16) % 4
+    agreement = Agreement(model, Qualitative(errors=StandardErrors(parts=parts)))
+    drawn = agreement._onepass._gathering._generator.get_state()
+    explained = agreement.explain(Counted.apply(model(torch.randn(16, 3)))[:, 0], ids)
+    assert torch.equal(agreement._onepass._gathering._generator.get_state(), drawn)  # the step draws the halves it would have
+    assert f"{passes} backward passes, one for each {unit}" in explained[0].cost
+    Counted.passes = 0
+    with pytest.warns(UserWarning, match=f"one backward pass for each {unit}.*, here {passes}"):
+        agreement.backward(Counted.apply(model(torch.randn(16, 3)))[:, 0], ids)
+    assert Counted.passes == passes
+
+
+def test_statistics_of_each_environments_own_batch():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+    x, gradients = torch.randn(2, 10, 6), []
+    for e in range(2):
+        (gradient,) = torch.autograd.grad(model(x[e]).square().mean(), [model[0].weight])
+        gradients.append(gradient)
+    agreement = Agreement(model, rule := Seen(), statistics="per-environment")
+    agreement.accumulate(model(x[0]).square()[:, 0], [0] * 10)
+    agreement.backward(model(x[1]).square()[:, 0], [1] * 10)
+    found = next(s for s in rule.statistics if s.gradient.shape == (8, 6))
+    torch.testing.assert_close(found.gradient, gradients[0] + gradients[1])
+    assert bool((found.variance > 0).all())
+    with pytest.raises(ValueError, match="Found 2 environments in one batch"):
+        agreement.backward(model(x.flatten(0, 1)).square()[:, 0], [0] * 10 + [1] * 10)
+
+
+def test_an_agreement_that_was_pickled_goes_on_where_it_was():
+    torch.manual_seed(0)
+    model = nn.Linear(6, 4)
+    errors = StandardErrors(parts="halves", memory=0.5, every=2)
+    agreement = Agreement(model, Qualitative(0.5, errors=errors), keep="masks")
+    twin = None
+    for step in range(6):
+        x, ids = torch.randn(40, 6), torch.arange(40) % 4
+        records = [a.backward((a.model(x) ** 2).sum(1), ids) for a in (agreement, twin) if a is not None]
+        assert all(torch.equal(record.masks["weight"], records[0].masks["weight"]) for record in records)
+        if step == 2:
+            twin = pickle.loads(pickle.dumps(agreement))  # noqa: S301  # ours
+
+
 def test_bad_input():
     model = nn.Linear(2, 1)
     losses = model(torch.ones(5, 2))[:, 0]
@@ -591,6 +690,8 @@ def test_bad_input():
         remembering.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 2, 2])
     with pytest.raises(ValueError, match="`memory` should"):
         StandardErrors(memory=1.0)
+    with pytest.raises(ValueError, match=r"`rows\[0\]` should be at least 1"):
+        StandardErrors(memory=0.5, rows={0: 0})
     with pytest.raises(ValueError, match="`rows` should come with memory"):
         StandardErrors(rows={0: 3})
     with pytest.raises(ValueError, match="Found none of environment 1"):

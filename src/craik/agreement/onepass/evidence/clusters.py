@@ -37,6 +37,13 @@ class Clusters(Environments):
         return self.environments.mean_weights(losses)
 
 
+def unit_of(groups: Environments) -> str:
+    """Return what a partition's parts are called."""
+    if not isinstance(groups, Clusters):
+        return "environment"
+    return "example" if max(groups.sizes) == 1 else "half of an environment"
+
+
 def by_example(groups: Environments) -> Clusters:
     """Return the partition in which every example is a cluster.
 

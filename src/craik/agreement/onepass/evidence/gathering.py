@@ -47,9 +47,14 @@ class Gathering:
         """Return the partition that is proved and that parameters without a cheaper one use."""
         if self.errors.memory:
             self._check_same(groups)
-        if self.errors.parts == "examples":
-            return by_example(groups)
-        return by_halves(groups, self._generator)
+        return self._cut(groups, self._generator)
+
+    def seen(self, groups: Environments) -> Clusters:
+        """Return clusters such as a step's would be; nothing is drawn that a step would draw."""
+        return self._cut(groups, torch.Generator().manual_seed(self.errors.seed))
+
+    def _cut(self, groups: Environments, generator: torch.Generator) -> Clusters:
+        return by_example(groups) if self.errors.parts == "examples" else by_halves(groups, generator)
 
     def partitions(
         self, parameters: Mapping[str, Tensor], groups: Environments, apart: Callable[[Clusters], Mapping[str, Sequence[Read]]]
@@ -74,12 +79,12 @@ class Gathering:
         if not self.errors.memory:
             return EvidenceSums(like, needs, clusters, None, self.compiled, self._room)
         groups = clusters.environments
-        memory = self._memories.get(name)
+        memory, places = self._memories.get(name), self._places_of(groups)
         if memory is None:
-            ids = [groups.named(position) for position in range(groups.count)]
-            sizes = sizes_of(ids, self.errors.rows, groups.sizes)
-            memory = Memory(like, groups.count, self.errors.memory, sizes)
-        self._staged[name] = memory = memory.next()
+            sizes = sizes_of(_ids_of(groups), self.errors.rows, groups.sizes)
+            in_place = [sizes[position] for position in sorted(range(groups.count), key=places.__getitem__)]
+            memory = Memory(like, groups.count, self.errors.memory, in_place)
+        self._staged[name] = memory = memory.next(places)
         return EvidenceSums(like, needs, clusters, memory, self.compiled, self._room)
 
     def keep(self) -> None:
@@ -94,18 +99,28 @@ class Gathering:
         """Leave what is remembered as it was before the step: it failed."""
         self._staged, self._staged_ids = {}, self._ids
 
+    def _places_of(self, groups: Environments) -> list[int]:
+        """Return where each environment of a step is in what is remembered: the first step's order, whatever this one's is."""
+        place = {name: position for position, name in enumerate(self._staged_ids or ())}
+        return [place[name] for name in _ids_of(groups)]
+
     def _check_same(self, groups: Environments) -> None:
-        ids = [groups.named(position) for position in range(groups.count)]
+        ids = _ids_of(groups)
         if self._staged_ids is None:
             self._staged_ids = ids
-        elif ids != self._staged_ids:
-            known = self._staged_ids
-            change = next((name for name in [*ids, *known] if (name in ids) != (name in known)), ids[0])
+            return
+        present, known = set(ids), set(self._staged_ids)
+        change = next((name for name in [*ids, *self._staged_ids] if (name in present) != (name in known)), None)
+        if change is not None:
             raise ValueError(
-                "With memory every step should have the environments of the first. Found environment "
-                f"{change!r} {'new' if change in ids else 'missing'}. Draw from all of them at every step, or pass "
-                "StandardErrors(memory=0)."
+                "With memory every step should have the environments of the first, all in one call. Found environment "
+                f"{change!r} {'new' if change in present else 'missing'}. Draw from all of them at every call of `backward` or "
+                "`accumulate`, or pass StandardErrors(memory=0)."
             )
+
+
+def _ids_of(groups: Environments) -> list[object]:
+    return [groups.named(position) for position in range(groups.count)]
 
 
 def _cheap(parameter: Tensor, reads: Sequence[Read]) -> bool:

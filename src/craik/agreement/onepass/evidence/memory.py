@@ -23,11 +23,16 @@ class Memory:
         environments: E.
         decay: b, in (0, 1).
         sizes: N_e, infinite where it is not known.
+
+    Attributes:
+        places: where a step's environments, by their positions in it, are in what is remembered: a step may have them in another
+            order than the first.
     """
 
     def __init__(self, like: Tensor, environments: int, decay: int | float, sizes: Sequence[int | float]) -> None:
         dtype = torch.promote_types(like.dtype, torch.float32)
         self.decay, self.sizes, self.steps = decay, tuple(sizes), 0
+        self.places: Sequence[int] = range(environments)
         self.gradients = [torch.zeros(like.shape, dtype=dtype, device=like.device) for _ in range(environments)]
         self.variances = [torch.zeros_like(gradient) for gradient in self.gradients]
 
@@ -35,9 +40,10 @@ class Memory:
         """Count a step in place; each environment is updated once in it."""
         self.steps += 1
 
-    def next(self) -> "Memory":
+    def next(self, places: Sequence[int]) -> "Memory":
         """Return a copy that counts one step more, in which each environment is updated once; this one stays as it is."""
         copy = self.part(torch.clone)
+        copy.places = places
         copy.begin()
         return copy
 
@@ -48,7 +54,7 @@ class Memory:
     def part(self, view: Callable[[Tensor], Tensor]) -> "Memory":
         """Return the memory of a part of the parameter, which shares this one's."""
         part = object.__new__(Memory)
-        part.decay, part.sizes, part.steps = self.decay, self.sizes, self.steps
+        part.decay, part.sizes, part.steps, part.places = self.decay, self.sizes, self.steps, self.places
         part.gradients, part.variances = ([view(t) for t in ts] for ts in (self.gradients, self.variances))
         return part
 
@@ -57,17 +63,18 @@ class Memory:
     ) -> None:
         """Remember a step's gradients of some environments and their squared standard errors, n examples each."""
         for e, gradient, variance in zip(environments, gradients, variances, strict=True):
-            self.gradients[e].lerp_(gradient, 1 - self.decay)
-            self.variances[e].lerp_(variance * examples, 1 - self.decay)
+            self.gradients[self.places[e]].lerp_(gradient, 1 - self.decay)
+            self.variances[self.places[e]].lerp_(variance * examples, 1 - self.decay)
 
     def recall(self, environment: int, degrees: int | float, examples: int) -> tuple[Tensor, Tensor, float]:
         """Return an environment's gradient, its squared standard error and the error's degrees of freedom."""
         fallen = self.decay**self.steps
         ratio = (1 - self.decay) * (1 + fallen) / ((1 + self.decay) * (1 - fallen))
-        known = 1 / self.sizes[environment]
+        place = self.places[environment]
+        known = 1 / self.sizes[place]
         factor = known + (1 / examples - known) * ratio
-        gradient = self.gradients[environment] / (1 - fallen)
-        return gradient, self.variances[environment] * (factor / (1 - fallen)), degrees / ratio
+        gradient = self.gradients[place] / (1 - fallen)
+        return gradient, self.variances[place] * (factor / (1 - fallen)), degrees / ratio
 
 
 def sizes_of(ids: Sequence[object], rows: Mapping[object, int] | None, examples: Sequence[int]) -> list[float]:
