@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from craik.agreement.onepass.collected import Record, Survivors
-from craik.arguments import check_not_negative
+from craik.arguments import check_kind, check_not_negative
 
 
 def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, factor: int | float = 5.0) -> None:
@@ -24,7 +24,7 @@ def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, 
         factor: how fast beside it: 1 / (lr * factor) steps to a fall by e. 5 or 10 have served; 0 leaves all as it is.
 
     Raises:
-        TypeError: rates that are no numbers.
+        TypeError: no module, no record, or rates that are no numbers.
         ValueError: a record without masks or of another model, or a decay above 1 a step.
 
     Example:
@@ -40,6 +40,9 @@ def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, 
         >>> print(*(round(value, 2) for value in model.weight[0].tolist()))
         1.0 0.95
     """
+    check_kind("model", model, nn.Module, "the module that the agreement was built with")
+    way_out = "Pass what `Agreement.backward` or `combine_across_ranks` returned."
+    check_kind("record", record, (Record, Survivors), "a step's record", way_out=way_out)
     check_not_negative("lr", lr, way_out="It is the optimiser's learning rate.")
     check_not_negative("factor", factor, way_out="5 or 10 have served.")
     if lr * factor > 1:

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Combined, Rule, check_rule
+from craik.agreement.rules import STANDARD_ERRORS, Combined, Rule, check_rule
 
 
 def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
@@ -17,7 +17,7 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
 
     Raises:
         TypeError: no rule, or gradients that are no tensor of real floats.
-        ValueError: no environment's gradient.
+        ValueError: no environment's gradient, or a rule that asks how examples vary, which gradients alone do not say.
 
     Example:
         >>> import torch
@@ -36,6 +36,11 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
         raise ValueError(
             "`gradients` should hold at least one environment's gradient, a row each. Found shape "
             f"{tuple(gradients.shape)}. Stack them with torch.stack."
+        )
+    if rule.needs & STANDARD_ERRORS:
+        raise ValueError(
+            "A rule that tests for conflict should be given every example's losses, as it reads how examples vary. Found "
+            f"{rule!r} and environments' gradients alone. Use it with an Agreement; AndMask reads gradients alone."
         )
     sums = RunningSums(gradients[0], rule.needs)
     sums.add(gradients.clone())  # add() overwrites what it is given

@@ -19,16 +19,21 @@ from craik.agreement import (
     Agreement,
     AndMask,
     GeometricMean,
+    Heterogeneous,
+    Homogeneous,
     MedianSign,
+    Qualitative,
     Record,
     SandMask,
     SignalToNoiseMask,
+    StandardErrors,
     Statistics,
     TemporalAndMaskAdam,
     TemporalMask,
     XorMask,
     by_input,
     combine,
+    decay_masked,
 )
 from craik.agreement.machines.ddp import HookState, agreement_hook, combine_across_ranks
 from craik.agreement.machines.sharded import combine_shards
@@ -182,6 +187,11 @@ def of_rules(t):
     yield "required_count: no environments", lambda: required_count(0.5, 0)
     yield "required_count: half an environment", lambda: required_count(0.5, 1.5)
     yield "required_count: a word", lambda: required_count("half", 3)
+    for kind in (Qualitative, Homogeneous, Heterogeneous):
+        yield f"{kind.__name__}: errors a word", lambda kind=kind: kind(errors="halves")
+        yield f"combine: {kind.__name__}", lambda kind=kind: combine(kind(), g)
+    for name, rows in {"a number": 5, "words": {0: "a", 1: "b"}, "none of one": {0: 0}}.items():
+        yield f"StandardErrors: rows {name}", lambda rows=rows: StandardErrors(memory=0.5, rows=rows)
     yield "agreement_mask: threshold above 1", lambda: agreement_mask(Statistics(3, g[0], g[0].sign()), 2.0)
     for name, gradients in {**NONSENSE, "a list of tensors": list(g)}.items():
         yield f"combine: {name}", lambda gradients=gradients: combine(AndMask(), gradients)
@@ -195,6 +205,9 @@ def of_rules(t):
     yield "normalised: unknown names", lambda: normalised({"a": g}, "tensor", only=["b"])
     yield "normalised: other numbers of rows", lambda: normalised({"a": g, "b": g[:2]}, "tensor")
     record = Record(torch.arange(2), torch.zeros(2), {}, {})
+    for name, nothing in {**NONSENSE, "a dictionary": {}, "a model": t.model}.items():
+        yield f"decay_masked: record {name}", lambda nothing=nothing: decay_masked(t.model, nothing, lr=0.1)
+    yield "decay_masked: no model", lambda: decay_masked(None, record, lr=0.1)
     yield "by_input: None", lambda: by_input(None)
     yield "by_input: a tuple", lambda: by_input(tuple(record))
     yield "by_input: nothing kept", lambda: by_input(record)
@@ -284,6 +297,8 @@ def of_ranks(t):
         lambda: combine_across_ranks(t.model, AndMask(), statistics=dict(t.model.named_parameters())),
     )
     yield "combine_across_ranks: parameters of numbers", lambda: combine_across_ranks({"a": 1}, AndMask())
+    filter_ = nn.ParameterList([nn.Parameter(torch.ones(2, dtype=torch.complex64))])
+    yield "combine_across_ranks: complex parameters", lambda: combine_across_ranks(filter_, AndMask())
     yield "combine_across_ranks: no group", lambda: combine_across_ranks(t.model, AndMask())
     yield "combine_shards: not sharded", lambda: combine_shards(t.model, AndMask())
     yield "combine_shards: a rule's class", lambda: combine_shards(t.model, AndMask)

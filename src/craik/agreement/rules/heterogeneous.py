@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
-from craik.agreement.standard_errors import PLAIN, StandardErrors
+from craik.agreement.standard_errors import PLAIN, StandardErrors, check_errors
 from craik.arguments import check_not_negative, check_one_of
 
 
@@ -38,7 +38,7 @@ class Heterogeneous(Consuming):
         errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
-        TypeError, ValueError: an unknown choice of ``by``, or a negative number.
+        TypeError, ValueError: an unknown choice of ``by``, a negative number, or other errors than StandardErrors.
     """
 
     by: str = "component"
@@ -53,6 +53,7 @@ class Heterogeneous(Consuming):
         check_not_negative("significance", self.significance, way_out="1.64 leaves 5 % of what is alike in doubt.")
         check_not_negative("ratio", self.ratio, way_out="1 asks for more difference than there is in common.")
         check_rescale(self.rescale)
+        check_errors(self.errors)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
 from craik.agreement.rules.critical import check_level, homogeneous_critical
-from craik.agreement.standard_errors import PLAIN, StandardErrors
+from craik.agreement.standard_errors import PLAIN, StandardErrors, check_errors
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Homogeneous(Consuming):
         errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
-        TypeError: an alpha that is no number.
+        TypeError: an alpha that is no number, or other errors than StandardErrors.
         ValueError: alpha outside [0, 1].
     """
 
@@ -47,6 +47,7 @@ class Homogeneous(Consuming):
     def __post_init__(self) -> None:
         check_level(self.alpha)
         check_rescale(self.rescale)
+        check_errors(self.errors)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

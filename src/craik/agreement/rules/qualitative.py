@@ -9,7 +9,7 @@ from craik.agreement.rules.and_mask import AndMask
 from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
 from craik.agreement.rules.critical import check_level, qualitative_critical
 from craik.agreement.rules.mean import Mean
-from craik.agreement.standard_errors import PLAIN, StandardErrors
+from craik.agreement.standard_errors import PLAIN, StandardErrors, check_errors
 
 
 class _ByLevel:
@@ -46,7 +46,7 @@ class Qualitative(Consuming):
         errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
-        TypeError: an alpha that is no number.
+        TypeError: an alpha that is no number, or other errors than StandardErrors.
         ValueError: alpha outside [0, 1].
     """
 
@@ -58,6 +58,7 @@ class Qualitative(Consuming):
     def __post_init__(self) -> None:
         check_level(self.alpha)
         check_rescale(self.rescale)
+        check_errors(self.errors)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
 import conflict_oracles as oracle
+from craik.agreement import combine
 from craik.agreement.rules import AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Statistics
 from craik.agreement.rules.critical import homogeneous_critical, qualitative_critical, qualitative_tail
 from craik.agreement.rules.homogeneous import cochran
@@ -151,3 +152,10 @@ def test_levels_out_of_range(rule):
             rule(alpha)
     with pytest.raises(ValueError, match="reads statistics"):
         rule()(Statistics(2, torch.ones(3)))
+
+
+@pytest.mark.parametrize("rule", [Qualitative(), Homogeneous(), Heterogeneous()])
+def test_gradients_side_by_side_say_nothing_of_examples(rule):
+    with pytest.raises(ValueError, match="Found .* and environments' gradients alone"):
+        combine(rule, torch.ones(4, 3))
+    assert combine(Qualitative(1.0), torch.ones(4, 3)).gradient.tolist() == [1.0, 1.0, 1.0]
