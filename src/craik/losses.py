@@ -241,7 +241,9 @@ class GaussianNLL(ElementwiseLoss):
         """Return (2, *frame)."""
         return (2, *frame_shape)
 
-    def elements(self, prediction: Float[Tensor, "n 2 *frame"], target: Shaped[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+    def elements(
+        self, prediction: Float[Tensor, "n 2 *frame"], target: Shaped[Tensor, "n *frame"]
+    ) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
         mean, log_variance = prediction.unbind(1)
         return (log_variance + math.log(2 * math.pi) + (_floats(target, mean) - mean).square() * (-log_variance).exp()) / 2

@@ -94,13 +94,13 @@ def _dot(first: Vector, second: Vector) -> Tensor:
 
 
 def _eps(vector: Sequence[Tensor], square: Tensor) -> float:
-    """Return the step of the numbers that a vector's products round to: a half type's own, though they are summed in four bytes."""
+    """Return the step of the numbers that a vector's products round to: a half type's own, though sums are in four bytes."""
     halves = [torch.finfo(part.dtype).eps for part in vector if part.is_floating_point() and part.element_size() == 2]
     return max([torch.finfo(square.dtype).eps, *halves])
 
 
 def _power(vector: Sequence[Tensor]) -> float:
-    """Return the power of two to divide a vector by, so that its square is within its type's range; 1 where it is, or no number."""
+    """Return the power of two to divide a vector by for its square to be in range; 1 where it is, or where it is no number."""
     square = _dot(tuple(vector), tuple(vector))
     limits = torch.finfo(square.dtype)
     if limits.tiny / limits.eps <= float(square) <= limits.max:

@@ -44,7 +44,9 @@ class StandardErrors:
         check_whole("every", self.every, least=1)
         check_whole("seed", self.seed)
         if self.rows is not None:
-            check_kind("rows", self.rows, Mapping, "numbers of examples by environment", way_out="Pass {id: number, ...}, or None.")
+            check_kind(
+                "rows", self.rows, Mapping, "numbers of examples by environment", way_out="Pass {id: number, ...}, or None."
+            )
             for name, count in self.rows.items():
                 check_whole(f"rows[{name!r}]", count, least=1)
         if self.rows is not None and self.memory == 0:

@@ -232,9 +232,9 @@ class Agreement:
         masks = self._of_rule()
         if self._accumulated is not None and masks.needs != self.rule.needs:
             raise ValueError(
-                "What is collected should be of an agreement that decides masks at every step, as masks that it keeps are of its "
-                f"own environments alone. Found {self.rule!r} between two of its decisions. Collect with an Agreement that takes "
-                "no `backward`, or pass every=1."
+                "What is collected should be of an agreement that decides masks at every step, as masks that it keeps are of "
+                f"its own environments alone. Found {self.rule!r} between two of its decisions. Collect with an Agreement that "
+                "takes no `backward`, or pass every=1."
             )
         found, self._accumulated = self._accumulated, None
         collected = OfEnvironments() if found is None else found.statistics()

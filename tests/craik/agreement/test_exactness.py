@@ -293,7 +293,7 @@ class TestGraphsOfAllKinds:
                 agreement.backward(losses, SPREAD)
                 model.zero_grad()
                 continue
-            with pytest.raises(ValueError, match="Found selective activation checkpointing.*`context_fn`"):
+            with pytest.raises(ValueError, match=r"Found selective activation checkpointing.*`context_fn`"):
                 agreement.backward(losses, SPREAD)
             assert all(parameter.grad is None for parameter in model.parameters())
 

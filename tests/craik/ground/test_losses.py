@@ -235,5 +235,5 @@ def test_what_no_loss_takes():
         losses.SquaredError()(z.long(), z)
     with pytest.raises(TypeError, match="`target` should be a tensor"):
         losses.SquaredError()(z, [[0.0]])
-    with pytest.raises(ValueError, match="along their first axis. Found a single number"):
+    with pytest.raises(ValueError, match=r"along their first axis\. Found a single number"):
         losses.SquaredError()(z[0, 0], z[0, 0])

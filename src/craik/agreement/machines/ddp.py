@@ -65,8 +65,9 @@ def combine_across_ranks(
 
     Raises:
         TypeError: no model or parameters by name, no rule, no statistics.
-        ValueError: a complex parameter; ranks that differ in parameters or rule, or in what they say of the number of environments; an environment
-            on two ranks; statistics that lack what the rule reads; the same sentence on every rank, and no gradient is touched.
+        ValueError: a complex parameter; ranks that differ in parameters or rule, or in what they say of the number of
+            environments; an environment on two ranks; statistics that lack what the rule reads; the same sentence on every
+            rank, and no gradient is touched.
         FloatingPointError: the gradients add up to NaN or infinity, or what is made of them is beyond the parameter's type, on
             every rank alike; no gradient is touched.
         RuntimeError: a rank that is gone, or does not answer within the group's timeout; no gradient is touched.
@@ -123,8 +124,8 @@ def _named(parameters: Mapping[str, Tensor] | nn.Module) -> dict[str, Tensor]:
             raise TypeError(f"`parameters` should hold tensors. Found {type(parameter).__name__} for {name!r}. Leave it out.")
         if parameter.requires_grad and parameter.is_complex():
             raise ValueError(
-                f"`parameters` should be real: a complex gradient has no sign. Found {parameter.dtype} for {name!r}. Pass the others "
-                "by name, {name: parameter, ...}, or hold it as torch.view_as_real does."
+                f"`parameters` should be real: a complex gradient has no sign. Found {parameter.dtype} for {name!r}. "
+                "Pass the others by name, {name: parameter, ...}, or hold it as torch.view_as_real does."
             )
     return {name: parameter for name, parameter in pairs if parameter.requires_grad}
 

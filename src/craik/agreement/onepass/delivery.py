@@ -106,8 +106,8 @@ def cast_all(leaves: Mapping[str, Tensor], gradients: Mapping[str, Tensor], refu
         if not is_fine:
             raise FloatingPointError(
                 f"A combined gradient should be within the range of its parameter's {found[name].dtype}. Found a component of "
-                f"{float(gradients[name].abs().max()):.3g} for {name!r}. Scale the losses down, or pass rescale='root' or False; no "
-                "gradient was changed."
+                f"{float(gradients[name].abs().max()):.3g} for {name!r}. Scale the losses down, or pass rescale='root' or "
+                "False; no gradient was changed."
             )
     return found
 

@@ -52,9 +52,9 @@ _USED_UP = (
 )
 
 _SELECTIVE = (
-    "A checkpoint in the model should be one that may be computed more than once, as formulas read what it saves in a pass of their "
-    "own. Found selective activation checkpointing, which allows one pass. Call torch.utils.checkpoint.checkpoint without "
-    "`context_fn`; no gradient was changed."
+    "A checkpoint in the model should be one that may be computed more than once, as formulas read what it saves in a pass of "
+    "their own. Found selective activation checkpointing, which allows one pass. Call torch.utils.checkpoint.checkpoint "
+    "without `context_fn`; no gradient was changed."
 )
 
 Complete = Callable[[str, RunningSums], None]
@@ -287,16 +287,16 @@ class OnePass:
         return blank
 
     def _warn(self, plan: Plan, groups: Environments) -> None:
-        """Say once what costs a backward pass an environment, or a part of one, and why; statistics of a batch have asked for it."""
+        """Say once what costs a backward pass an environment, or a part of one, and why; a batch's statistics ask for it."""
         asked_for = self._statistics == "pooled" or (self._statistics is not None and isinstance(groups, Clusters))
         if self._warned or not plan.reasons or asked_for:
             return
         self._warned = True
         total = len(plan.reasons) + len(plan.reads)
         warnings.warn(
-            f"{len(plan.reasons)} of {total} parameters take one backward pass for each {unit_of(groups)}, here {groups.count}, "
-            f"which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says "
-            "that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
+            f"{len(plan.reasons)} of {total} parameters take one backward pass for each {unit_of(groups)}, here "
+            f"{groups.count}, which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; "
+            "statistics='pooled' says that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
             stacklevel=5,
         )
 

@@ -121,8 +121,8 @@ class TemporalAndMaskAdam(Optimizer):
         """Go on where another optimiser was: one of this class, or torch's Adam or AdamW, whose averages and settings are kept.
 
         They have no average of signs. It starts from 0, with a warning: by threshold and decay nothing moves for some steps.
-        Their third decay and what else a group of theirs lacks is that of this optimiser's group in its place. Adam's weight decay, which it adds to the gradient,
-        becomes the decoupled one.
+        Their third decay and what else a group of theirs lacks is that of this optimiser's group in its place. Adam's weight
+        decay, which it adds to the gradient, becomes the decoupled one.
 
         Raises:
             TypeError, ValueError: a state of another kind or of other parameters, or settings out of their range; nothing is

@@ -129,7 +129,8 @@ class TemporalMask:
             )
         self.beta, self.threshold, self.bias_correction = state["beta"], state["threshold"], state["bias_correction"]
         self._averages = [
-            None if a is None else a.to(p.device, of_signs(p.dtype), copy=True) for a, p in zip(averages, self.params, strict=True)
+            None if a is None else a.to(p.device, of_signs(p.dtype), copy=True)
+            for a, p in zip(averages, self.params, strict=True)
         ]
         self._steps = list(state["steps"])
 

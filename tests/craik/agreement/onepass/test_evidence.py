@@ -611,7 +611,7 @@ def test_with_memory_micro_batches_of_some_environments_are_refused():
     model = nn.Linear(2, 1)
     agreement = Agreement(model, Qualitative(errors=StandardErrors(memory=0.5)))
     agreement.accumulate(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
-    with pytest.raises(ValueError, match="all in one call. Found environment 2 new"):
+    with pytest.raises(ValueError, match=r"all in one call\. Found environment 2 new"):
         agreement.backward(model(torch.ones(4, 2))[:, 0], [2, 2, 3, 3])
 
 
@@ -674,7 +674,7 @@ def test_an_agreement_that_was_pickled_goes_on_where_it_was():
         records = [a.backward((a.model(x) ** 2).sum(1), ids) for a in (agreement, twin) if a is not None]
         assert all(torch.equal(record.masks["weight"], records[0].masks["weight"]) for record in records)
         if step == 2:
-            twin = pickle.loads(pickle.dumps(agreement))  # noqa: S301  # ours
+            twin = pickle.loads(pickle.dumps(agreement))
 
 
 def test_bad_input():

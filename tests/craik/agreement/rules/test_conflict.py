@@ -156,6 +156,6 @@ def test_levels_out_of_range(rule):
 
 @pytest.mark.parametrize("rule", [Qualitative(), Homogeneous(), Heterogeneous()])
 def test_gradients_side_by_side_say_nothing_of_examples(rule):
-    with pytest.raises(ValueError, match="Found .* and environments' gradients alone"):
+    with pytest.raises(ValueError, match=r"Found .* and environments' gradients alone"):
         combine(rule, torch.ones(4, 3))
     assert combine(Qualitative(1.0), torch.ones(4, 3)).gradient.tolist() == [1.0, 1.0, 1.0]

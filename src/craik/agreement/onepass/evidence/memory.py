@@ -25,8 +25,8 @@ class Memory:
         sizes: N_e, infinite where it is not known.
 
     Attributes:
-        places: where a step's environments, by their positions in it, are in what is remembered: a step may have them in another
-            order than the first.
+        places: where a step's environments, by their positions in it, are in what is remembered: a step may have them in
+            another order than the first.
     """
 
     def __init__(self, like: Tensor, environments: int, decay: int | float, sizes: Sequence[int | float]) -> None:

@@ -18,7 +18,7 @@ from craik.agreement.onepass.reads.gradual import Spread, together
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import Products, StackedProducts
 from craik.agreement.onepass.reads.table import FORMULAS
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Each, Span, Stacked, Sum, Term, chunk_length, spans
+from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Each, Span, Stacked, Sum, Term, chunk_length, compact, spans
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
@@ -70,7 +70,10 @@ def take(reads: Sequence[Read], node: Node, delta: Tensor | tuple[Tensor | None,
     slots = list({read.slot: None for read in reads})
     formula = FORMULAS[node.name()]
     seen = delta[0] if isinstance(delta, tuple) and not formula.of_all else delta
-    terms = formula.take(node, slots, seen, Layout(reads[0].rows, groups))
+    layout = Layout(reads[0].rows, groups)
+    terms = formula.take(node, slots, seen, layout)
+    if layout.rows.owners is not None:
+        terms = [compact(term, layout.sizes) for term in terms]
     if len(slots) == len(reads):
         return [_use(term, read) for term, read in zip(terms, reads, strict=True)]
     found = dict(zip(slots, terms, strict=True))

@@ -101,11 +101,77 @@ class Stacked(Term):
             super().add(sums)
 
     def joined(self, others: Sequence[Term]) -> Term:
-        """Add other stacks to this one, in its own memory."""
+        """Add other stacks to this one, in their order."""
         for other in others:
             if isinstance(other, Stacked):
                 self.stack, self.lent = self.stack + other.stack, False
-        return super().joined([other for other in others if not isinstance(other, Stacked)])
+            elif isinstance(other, Owned):
+                self.stack, self.lent = other.onto_stack(self.stack), False
+        return super().joined([other for other in others if not isinstance(other, Stacked | Owned)])
+
+
+class Owned(Term):
+    """Gradients of a few environments, all others' being 0: what a read adds that only their losses reach.
+
+    Where each environment has a forward pass of its own there are E such reads: as stacks they would hold E^2 gradients.
+
+    Args:
+        environments: E.
+        rows: gradients by their environment's position.
+        like: any tensor of their shape, type and device.
+    """
+
+    def __init__(self, environments: int, rows: dict[int, Float[Tensor, "*p"]], like: Float[Tensor, "*p"]) -> None:
+        self.environments, self.rows, self.like = environments, rows, like
+
+    def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
+        """Put the gradients of a span's environments side by side."""
+        stack = self.like.new_zeros(span.length, *self.like.shape)
+        for place in range(span.length):
+            row = self.rows.get(span.first + place)
+            if row is not None:
+                stack[place] = row
+        return stack
+
+    def onto_stack(self, stack: Float[Tensor, "e *p"]) -> Float[Tensor, "e *p"]:
+        """Return a copy of a stack to which these gradients are added."""
+        stack = stack.to(torch.promote_types(stack.dtype, self.like.dtype), copy=True)
+        for e, row in self.rows.items():
+            stack[e] += row
+        return stack
+
+    def add(self, sums: RunningSums) -> None:
+        """Add every environment's gradient; standard errors are made of all at a time, as of a stack."""
+        if isinstance(sums, EvidenceSums):
+            sums.add(self.gradients(Span(0, self.environments)))
+        else:
+            super().add(sums)
+
+    def joined(self, others: Sequence[Term]) -> Term:
+        """Add others' gradients to these, environment by environment and in their order."""
+        if any(isinstance(other, Stacked) for other in others):
+            return Stacked(self.gradients(Span(0, self.environments))).joined(others)
+        rows = dict(self.rows)
+        for other in others:
+            if isinstance(other, Owned):
+                for e, row in other.rows.items():
+                    rows[e] = rows[e] + row if e in rows else row
+        rest = [other for other in others if not isinstance(other, Owned)]
+        found = Owned(self.environments, rows, self.like)
+        return Sum([found, *rest]) if rest else found
+
+
+def compact(term: Term, sizes: Sequence[int]) -> Term:
+    """Return a term that holds no more than it must: of a stack only the gradients of environments that reach its read.
+
+    Args:
+        term: of a read.
+        sizes: how many slices of the read's gradient each environment has.
+    """
+    present = [e for e, size in enumerate(sizes) if size]
+    if type(term) is not Stacked or 2 * len(present) > len(sizes):
+        return term
+    return Owned(len(sizes), {e: term.stack[e].clone() for e in present}, term.stack.new_empty(()).expand(term.stack.shape[1:]))
 
 
 class Each(Term):

@@ -4,9 +4,13 @@ import pytest
 import torch
 from torch import nn
 
+from craik.agreement import Agreement, AndMask
 from craik.agreement.onepass import reads
 from craik.agreement.onepass.proof.rows import Rows
 from craik.agreement.onepass.reads import scaling
+from craik.agreement.onepass.reads.terms import Owned
+from definition_oracles import assert_definition
+from one_layer import noise
 from reads_oracles import IDS, assert_exact, leaf, losses_of, parameter
 
 FORMS = {
@@ -91,3 +95,33 @@ def test_rms_norm(ids):
     x, model = leaf(6, 5, 7), nn.RMSNorm(7).double()
     nn.init.normal_(model.weight, generator=torch.Generator().manual_seed(0))
     assert_exact(losses_of(model(x)), ids, {"weight": model.weight}, [x], Rows(0))
+
+
+class Added(nn.Module):
+    """A parameter that is added to every example, and one that multiplies them."""
+
+    def __init__(self):
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.shift, self.scale = (nn.Parameter(torch.randn(size, generator=generator).double()) for size in ((1, 50), (50,)))
+
+    def forward(self, x):
+        return ((x + self.shift) * self.scale).square().mean(1)
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["passes alone", "and one of all"])
+def test_forward_passes_of_one_environment_each_hold_its_gradient_alone(monkeypatch, whole):
+    """As stacks of all environments' the reads of E passes held E^2 gradients of a parameter."""
+    held, add = [], reads.add
+
+    def counting(uses, sums):
+        terms = [use.term for use in uses]
+        held.append(sum(len(term.rows) if isinstance(term, Owned) else term.environments for term in terms))
+        add(uses, sums)
+
+    monkeypatch.setattr(reads, "add", counting)
+    model, x = Added(), noise(24, 50)
+    alone = torch.cat([model(x[3 * e : 3 * e + 3]) for e in range(8)])
+    ids = torch.arange(8).repeat_interleave(3)
+    assert_definition(Agreement(model, AndMask(0.6)), alone + model(2 * x) if whole else alone, ids)
+    assert held == [16 if whole else 8] * 2
