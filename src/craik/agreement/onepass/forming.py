@@ -296,7 +296,8 @@ class OnePass:
         warnings.warn(
             f"{len(plan.reasons)} of {total} parameters take one backward pass for each {unit_of(groups)}, here "
             f"{groups.count}, which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; "
-            "statistics='pooled' says that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
+            "statistics='pooled' says that environments are meant to meet, rows='independent' that an operation which is not "
+            "known keeps rows apart.",
             stacklevel=5,
         )
 

@@ -124,4 +124,4 @@ def test_forward_passes_of_one_environment_each_hold_its_gradient_alone(monkeypa
     alone = torch.cat([model(x[3 * e : 3 * e + 3]) for e in range(8)])
     ids = torch.arange(8).repeat_interleave(3)
     assert_definition(Agreement(model, AndMask(0.6)), alone + model(2 * x) if whole else alone, ids)
-    assert held == [16 if whole else 8] * 2
+    assert set(held) == {16 if whole else 8}
