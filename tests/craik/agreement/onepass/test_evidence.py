@@ -630,18 +630,16 @@ class Counted(torch.autograd.Function):
         return gradient
 
 
-@pytest.mark.parametrize(
-    ("parts", "passes", "unit"), [("auto", 8, "half of an environment"), ("halves", 8, "half"), ("examples", 16, "example")]
-)
+@pytest.mark.parametrize(("parts", "passes", "unit"), [("auto", 8, "half"), ("halves", 8, "half"), ("examples", 16, "example")])
 def test_backward_passes_of_clusters_are_counted(parts, passes, unit):
     model, ids = nn.Linear(3, 1), torch.arange(16) % 4
     agreement = Agreement(model, Qualitative(errors=StandardErrors(parts=parts)))
     drawn = agreement._onepass._gathering._generator.get_state()
     explained = agreement.explain(Counted.apply(model(torch.randn(16, 3)))[:, 0], ids)
     assert torch.equal(agreement._onepass._gathering._generator.get_state(), drawn)  # the step draws the halves it would have
-    assert f"{passes} backward passes, one for each {unit}" in explained[0].cost
+    assert f"{passes} backward passes, one for each environment's {unit}" in explained[0].cost
     Counted.passes = 0
-    with pytest.warns(UserWarning, match=f"one backward pass for each {unit}.*, here {passes}"):
+    with pytest.warns(UserWarning, match=f"one backward pass for each environment's {unit}, here {passes}"):
         agreement.backward(Counted.apply(model(torch.randn(16, 3)))[:, 0], ids)
     assert Counted.passes == passes
 

@@ -41,7 +41,7 @@ def unit_of(groups: Environments) -> str:
     """Return what a partition's parts are called."""
     if not isinstance(groups, Clusters):
         return "environment"
-    return "example" if max(groups.sizes) == 1 else "half of an environment"
+    return "environment's example" if max(groups.sizes) == 1 else "environment's half"
 
 
 def by_example(groups: Environments) -> Clusters:

@@ -106,7 +106,7 @@ class Added(nn.Module):
         self.shift, self.scale = (nn.Parameter(torch.randn(size, generator=generator).double()) for size in ((1, 50), (50,)))
 
     def forward(self, x):
-        return ((x + self.shift) * self.scale).square().mean(1)
+        return (torch.tanh(x * self.scale) + self.shift).square().mean(1)
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["passes alone", "and one of all"])
@@ -124,4 +124,4 @@ def test_forward_passes_of_one_environment_each_hold_its_gradient_alone(monkeypa
     alone = torch.cat([model(x[3 * e : 3 * e + 3]) for e in range(8)])
     ids = torch.arange(8).repeat_interleave(3)
     assert_definition(Agreement(model, AndMask(0.6)), alone + model(2 * x) if whole else alone, ids)
-    assert set(held) == {16 if whole else 8}
+    assert min(held) == (16 if whole else 8)  # of the shift: what lies below it has no example in it, and is pulled back
