@@ -23,6 +23,7 @@ from craik.arguments.tensors import all_finite as all_finite
 from craik.arguments.tensors import check_all_finite as check_all_finite
 from craik.arguments.tensors import check_floats as check_floats
 from craik.arguments.tensors import check_generator as check_generator
+from craik.arguments.tensors import check_graphs as check_graphs
 from craik.arguments.tensors import check_ids as check_ids
 from craik.arguments.tensors import check_mask as check_mask
 from craik.arguments.tensors import check_numbers as check_numbers

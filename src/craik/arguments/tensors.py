@@ -176,3 +176,16 @@ def _hidden(value: Tensor) -> bool:
 def _first_bad(value: Tensor) -> str:
     place = tuple((~value.detach().isfinite()).nonzero()[0].tolist())
     return f"{float(value.detach()[place])}{f' at {place}' if place else ''}"
+
+
+def check_graphs(rule: str) -> None:
+    """Refuse to differentiate where torch keeps no graphs.
+
+    Args:
+        rule: what should be done elsewhere, as the sentence begins.
+
+    Raises:
+        RuntimeError: within torch.inference_mode(); torch.no_grad() is no trouble.
+    """
+    if torch.is_inference_mode_enabled():
+        raise RuntimeError(f"{rule} outside torch.inference_mode(). Found it enabled. Leave it out.")

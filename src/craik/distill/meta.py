@@ -16,7 +16,7 @@ from craik.distill.optimisers.counterparts import rule_of
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.strategies import Strategy, Unroll, check_strategy
 from craik.distill.strategies.coefficients import measured
-from craik.distill.strategies.fit import check_fit, check_graphs, check_start
+from craik.distill.strategies.fit import check_fit, check_start
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
 from craik.distill.strategies.unrolling import check_clip
 from craik.distill.teachers.hoisting import Teaching
@@ -85,7 +85,7 @@ def meta_gradient(
     check_clip(clip)
     lesson.check_modules()
     batches, validation = check_batches(batches), check_labelled(validation)
-    check_graphs("A meta-gradient should be found")
+    arguments.check_graphs("A meta-gradient should be found")
     teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
     hoisted = teaching.checked_hoist(batches.privileged)
     params = parameters_of(lesson.student)

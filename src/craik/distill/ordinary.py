@@ -19,7 +19,6 @@ from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.saving.undoing import buffers_of, undone_on_failure
 from craik.distill.strategies.coefficients import coefficient
-from craik.distill.strategies.fit import check_graphs
 from craik.distill.taught import StudentRecord, check_finite_step
 from craik.distill.teachers.hoisting import Teaching
 from craik.distill.teachers.signals import unpack
@@ -104,7 +103,7 @@ class _Course:
 
     def steps(self, rows: Examples) -> StudentRecord:
         """Take a step with each of the batches."""
-        check_graphs("Ordinary steps should be taken")
+        arguments.check_graphs("Ordinary steps should be taken")
         lesson, optimizer = self.lesson, self.optimizer
         signals, layout = (self.teaching.signals if self.taken else self.teaching.checked_signals)(rows.privileged)
         label_losses: list[float] = []

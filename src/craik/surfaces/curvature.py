@@ -13,10 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_generator, check_params, check_positive
+from craik.arguments import check_callable, check_generator, check_graphs, check_params, check_positive
 from craik.params import Params, add_scaled, dot, leaves
 from craik.surfaces.directions import from_flat
-from craik.surfaces.landscape import check_graphs
 from craik.surfaces.paths import flat
 
 
@@ -97,7 +96,7 @@ def hessian_product(loss: Callable[[Params], Tensor], parameters: Params, vector
     Raises:
         RuntimeError: within torch.inference_mode().
     """
-    check_graphs()
+    check_graphs("Gradients should be taken")
     point = leaves(parameters)
     direction = from_flat(vector.to(next(iter(point.values()))), point)
     ends = list(point.values())

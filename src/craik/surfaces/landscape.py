@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_all_finite, check_callable, check_floats, check_kind
+from craik.arguments import check_all_finite, check_callable, check_floats, check_graphs, check_kind
 
 Curvature = Literal["hessian", "gauss-newton"]
 """The Hessian of an environment's loss, or its Gauss-Newton part J^T H_out J, positive wherever the loss is convex in the
@@ -62,7 +62,7 @@ class Landscape:
         Raises:
             RuntimeError: within torch.inference_mode().
         """
-        check_graphs()
+        check_graphs("Gradients should be taken")
         value, total = 0.0, None
         for predict, cost in self.parts(e):
             leaf = (self.point if theta is None else theta).detach().requires_grad_()
@@ -78,7 +78,7 @@ class Landscape:
         Raises:
             RuntimeError: within torch.inference_mode().
         """
-        check_graphs()
+        check_graphs("Gradients should be taken")
         times = _hessian_product if curvature == "hessian" else _gauss_newton_product
         total: Tensor | None = None
         for part in self.parts(e):
@@ -90,19 +90,6 @@ class Landscape:
         rows = [self.product(e, unit, curvature) for unit in torch.eye(len(self.point)).to(self.point)]
         matrix = torch.stack(rows)
         return (matrix + matrix.T) / 2
-
-
-def check_graphs() -> None:
-    """Refuse to differentiate where torch keeps no graph and cannot be told to.
-
-    Raises:
-        RuntimeError: within torch.inference_mode().
-    """
-    if torch.is_inference_mode_enabled():
-        raise RuntimeError(
-            "Gradients should be taken outside torch.inference_mode(). Found it enabled. Leave it out; torch.no_grad() is no "
-            "trouble."
-        )
 
 
 def _add(total: Tensor | None, term: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import vmap
 
+from craik.arguments import check_graphs
 from craik.distill.examples.batches import Batches, Examples, Labelled
 from craik.distill.examples.causes import Read
 from craik.distill.examples.inputs import Inputs, at, mapped
@@ -25,7 +26,7 @@ from craik.distill.ordinary import forget_casts, ordinary_steps
 from craik.distill.populations.population import Combine, start_anew
 from craik.distill.populations.stacked import coefficients, stacked_problem
 from craik.distill.strategies import Adjoint, Implicit
-from craik.distill.strategies.fit import check_fit, check_graphs
+from craik.distill.strategies.fit import check_fit
 from craik.distill.strategies.inner_problem import Solved
 from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import StudentRecord, check_finite_step

@@ -74,19 +74,6 @@ def _check_teaching_loss(problem: InnerProblem, hidden: dict[str, Tensor], examp
             )
 
 
-def check_graphs(rule: str) -> None:
-    """Refuse to differentiate where torch keeps no graphs.
-
-    Args:
-        rule: what should be done elsewhere, as the sentence begins.
-
-    Raises:
-        RuntimeError: within torch.inference_mode(); torch.no_grad() is no trouble.
-    """
-    if torch.is_inference_mode_enabled():
-        raise RuntimeError(f"{rule} outside torch.inference_mode(). Found it enabled. Leave it out.")
-
-
 def check_start(start: Point, rule: Inner) -> None:
     """Refuse a state of another rule, or of another student.
 

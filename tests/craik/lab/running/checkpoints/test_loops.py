@@ -64,17 +64,20 @@ def test_without_a_worker_nothing_is_kept(trainings, tmp_path, monkeypatch):
     assert not list(tmp_path.glob("*.safetensors"))
 
 
+class Holder:
+    """Its state is whatever it is given."""
+
+    def __init__(self, state=None):
+        self.state = state
+
+    def state_dict(self):
+        return self.state
+
+    def load_state_dict(self, state):
+        self.state = state
+
+
 def test_what_a_loop_holds_comes_back_bit_for_bit(keeper):
-    class Held:
-        def __init__(self, state=None):
-            self.state = state
-
-        def state_dict(self):
-            return self.state
-
-        def load_state_dict(self, state):
-            self.state = state
-
     state = {
         1: (1, 2.5, float("inf"), None, True),
         "nested": [{"deep": torch.arange(6).reshape(2, 3).t()}],
@@ -87,14 +90,14 @@ def test_what_a_loop_holds_comes_back_bit_for_bit(keeper):
     draws = (random.Random(1), np.random.default_rng(1), torch.Generator().manual_seed(1))
     tensor = torch.zeros(2)
     keeper()
-    saved = checkpoint("loop", Held(state), *draws, tensor)
+    saved = checkpoint("loop", Holder(state), *draws, tensor)
     tensor += 3
     saved.keep(4, {"x": 0.1})
     expected = (draws[0].random(), draws[1].random(), torch.rand(1, generator=draws[2]))
 
     keeper()
     again = (random.Random(2), np.random.default_rng(2), torch.Generator().manual_seed(2))
-    held, other = Held(), torch.zeros(2)
+    held, other = Holder(), torch.zeros(2)
     saved = checkpoint("loop", held, *again, other)
     assert (saved.done, saved.values, saved.finished) == (4, [{"x": 0.1}], False)
     assert held.state[1] == state[1]
@@ -112,19 +115,6 @@ def test_what_a_loop_holds_comes_back_bit_for_bit(keeper):
     keeper()
     saved = checkpoint("loop", held)
     assert (saved.finished, saved.values) == (True, [{"x": 0.1}, {"y": 1}])
-
-
-class Holder:
-    """Its state is whatever it is given."""
-
-    def __init__(self, state=None):
-        self.state = state
-
-    def state_dict(self):
-        return self.state
-
-    def load_state_dict(self, state):
-        self.state = state
 
 
 def test_keys_of_a_state_that_look_alike_are_two(keeper):
