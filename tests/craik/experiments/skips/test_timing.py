@@ -50,10 +50,17 @@ def test_a_tiny_run_has_a_row_for_each_method_and_timing():
     assert [timing.progress(TINY, row)[0] for row in rows][-1] == 1.0
 
 
-def made_up(off_path, label):
+def made_up(off_path, label, coverage=None):
     methods = (*claims.FIXED, *claims.ASI, "relative", "direct")
     return [
-        {"seed": seed, "timing": kind, "method": method, "off_path": off_path.get(method, 0.1), "label": label.get(method, 0.5)}
+        {
+            "seed": seed,
+            "timing": kind,
+            "method": method,
+            "off_path": off_path.get(method, 0.1),
+            "coverage": (coverage or {}).get(method, 0.3),
+            "label": label.get(method, 0.5),
+        }
         for seed in range(6)
         for kind in ("random", "regular")
         for method in methods
@@ -72,6 +79,13 @@ def test_claims_can_hold_and_fail(off_path, label, verdicts):
     rows = Rows(made_up(off_path, label))
     assert [judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims] == verdicts
     assert list(EXPERIMENT.figures(rows)) == ["timing"]
+
+
+def test_standing_still_is_no_path():
+    """It is off the path by nothing, and leaves it out: by the condition before it passed."""
+    still = judge(claims.CLAIMS[0], Rows(made_up({"relative": 0.0}, {"relative": 0.25}, {"relative": 2.9})), "quick")
+    assert still.verdict == "does not hold"
+    assert [reading.verdict for reading in still.earlier] == ["holds"]
 
 
 def test_nothing_is_measured_without_rows():

@@ -10,9 +10,15 @@ FIXED = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "fixed-16")
 ASI = ("asi", "asi-exploration")
 
 
-def differences(rows: Rows, timing: str, column: str, ours: str, theirs: str) -> list[float]:
-    """Return, for each seed, a column of one method less that of another."""
-    tables = [{number(row, "seed"): number(row, column) for row in rows.where(timing=timing, method=m)} for m in (ours, theirs)]
+def differences(rows: Rows, timing: str, columns: str, ours: str, theirs: str) -> list[float]:
+    """Return, for each seed, a column of one method, or the sum of several, less that of another."""
+    tables = [
+        {
+            number(row, "seed"): sum(number(row, column) for column in columns.split())
+            for row in rows.where(timing=timing, method=m)
+        }
+        for m in (ours, theirs)
+    ]
     return [tables[0][seed] - tables[1][seed] for seed in sorted(set(tables[0]) & set(tables[1]))]
 
 
@@ -23,9 +29,9 @@ def _closest(rows: Rows, timing: str, column: str, others: Sequence[str], lower_
     return min((each for each in found if each), key=lambda each: float(np.median(each)), default=[])
 
 
-def _off_path(timing: str) -> Callable[[Rows], Measurement | None]:
+def _from_path(timing: str, columns: str = "off_path coverage") -> Callable[[Rows], Measurement | None]:
     def measure(rows: Rows) -> Measurement | None:
-        found = _closest(rows, timing, "off_path", FIXED, lower_is_better=True)
+        found = _closest(rows, timing, columns, FIXED, lower_is_better=True)
         return bootstrap(found) if found else None
 
     return measure
@@ -63,34 +69,41 @@ _TRIED = (
     "looked at; nothing was searched here. The off-path measure was chosen there after outcomes had shown no gain."
 )
 
+_BOTH_WAYS = (
+    "distance between path and roll-out, of each predicted state to the nearest true one plus of each true state to the "
+    "nearest predicted one, of the fixed step that is closest in the median over seeds, less that of relative skips, median "
+    "over seeds,"
+)
+_ONE_WAY = (
+    "off-path error of the fixed step that is closest in the median over seeds, less that of relative skips, median over seeds,"
+)
+_STILL = (
+    "A state that stands still is off the path by nothing, as the first true state lies on it, and would have passed. It "
+    "leaves out the rest of the path: both ways it lies 2.5 to 3.1 away on the test trajectories of these seeds, relative "
+    "skips 0.25 and 0.30."
+)
+
 CLAIMS = (
     Claim(
         kind="ours",
         id="skips-timing.off-path",
-        text="Where timing is random, states of roll-outs by relative skips lie closer to the true path than those of every "
-        "fixed step of 1 to 16.",
+        text="Where timing is random, roll-outs by relative skips lie closer to the true path, and the path to them, than "
+        "those of every fixed step of 1 to 16.",
         source="ours, past thesis section 2.2",
-        measure=_off_path("random"),
-        condition=low_above(
-            0,
-            of="off-path error of the fixed step that is closest in the median over seeds, less that of relative skips, median "
-            "over seeds,",
-        ),
-        tried=f"{_TRIED} A state that stands still is off the path by nothing, as the first true state lies on it: read this "
-        "beside the share of right labels, which standing still does not raise.",
+        measure=_from_path("random"),
+        condition=low_above(0, of=_BOTH_WAYS).instead_of(low_above(0, of=_ONE_WAY), _STILL, _from_path("random", "off_path")),
+        tried=f"{_TRIED} That both ways are asked was written after the rows had been read.",
     ),
     Claim(
         kind="control",
         id="skips-timing.off-path-regular",
         text="Where timing is regular they have no such advantage: a fixed step of the right length is as sharp.",
         source="ours, past thesis section 2.2",
-        measure=_off_path("regular"),
-        condition=high_at_most(
-            0.01,
-            of="off-path error of the fixed step that is closest in the median over seeds, less that of relative skips, median "
-            "over seeds,",
+        measure=_from_path("regular"),
+        condition=high_at_most(0.01, of=_BOTH_WAYS).instead_of(
+            high_at_most(0.01, of=_ONE_WAY), _STILL, _from_path("regular", "off_path")
         ),
-        tried=_TRIED,
+        tried=f"{_TRIED} That both ways are asked was written after the rows had been read.",
     ),
     Claim(
         kind="ours",
