@@ -69,10 +69,25 @@ def test_a_teacher_is_trained_and_stays():
     lesson = population.train_teacher(TINY, "population", data.train)
     before = {name: tensor.clone() for name, tensor in lesson.teacher.state_dict().items()}
     student = population.make_student(TINY, 6, torch.Generator().manual_seed(3))
-    list(population.learn(TINY, lesson, student, data, 4))
+    list(population.learn(TINY, lesson, student, data, torch.Generator().manual_seed(4)))
     assert all(torch.equal(tensor, before[name]) for name, tensor in lesson.teacher.state_dict().items())
 
 
 def test_a_young_student_is_one_of_the_steps():
     with pytest.raises(ValueError, match="young should be at most the 4 steps"):
         replace(TINY, young=5)
+
+
+def test_fresh_students_are_none_that_the_teacher_has_taught(monkeypatch):
+    """The first was: an offset of 2**35 leaves a stream of torch's the same."""
+    made = []
+
+    def kept(config, width, generator):
+        made.append(generator.initial_seed())
+        return population_made(config, width, generator)
+
+    population_made = population.make_student
+    monkeypatch.setattr(population, "make_student", kept)
+    list(population.run(replace(TINY, methods=("lone",))))
+    assert len(set(made[1:])) == len(made) - 1
+    assert made[0] not in made[1:]

@@ -32,6 +32,7 @@ from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
+from craik.tasks.streams import stream
 
 Method = Literal["no-teacher", "lone", "lone-renewed", "population", "and-mask"]
 LAYER = "0"
@@ -111,12 +112,12 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
 
 def train_teacher(config: Config, method: Method, data: Part) -> Lesson:
     """Return a lesson whose teacher is trained; all have the same rounds, so that a population sees P times the steps."""
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "splits and batches")
     count = config.students if method in ("population", "and-mask") else 1
-    fresh = Generator().manual_seed(config.seed + 2**34)
+    fresh = stream(config.seed, "students")
     students = [make_student(config, config.width, fresh) for _ in range(count)]
     widths = (4, *config.teacher_widths, config.units)
-    teacher = UnitsTeacher(relu_mlp(widths, Generator().manual_seed(config.seed + 2**33)), {LAYER: config.units})
+    teacher = UnitsTeacher(relu_mlp(widths, stream(config.seed, "teacher")), {LAYER: config.units})
     lesson = Lesson(students[0], teacher, [LAYER], label_loss, config.alpha)
 
     def by_agreement(gradients: Tensor) -> Tensor:
@@ -153,9 +154,10 @@ def accuracy(student: nn.Module, examples: Part) -> float:
         return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
 
 
-def learn(config: Config, lesson: Lesson | None, student: nn.Module, data: PrivilegedData, seed: int) -> Iterator[Measured]:
+def learn(
+    config: Config, lesson: Lesson | None, student: nn.Module, data: PrivilegedData, generator: Generator
+) -> Iterator[Measured]:
     """Train a fresh student, under a teacher that stays as it is or without one, and look at it now and then."""
-    generator = Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     looks = range(config.young, config.steps + 1, config.young)
     if lesson is None:
@@ -185,9 +187,8 @@ def taught(config: Config, method: Method, data: PrivilegedData, kinds: list[tup
     """Yield one row for each fresh student of a teacher."""
     lesson = None if method == "no-teacher" else train_teacher(config, method, data.train)
     for place, (unseen, width) in enumerate(kinds):
-        seed = config.seed + 2**35 + place * 2**20
-        student = make_student(config, width, Generator().manual_seed(seed))
-        points = list(learn(config, lesson, student, data, seed + 1))
+        student = make_student(config, width, stream(config.seed, "fresh student", place))
+        points = list(learn(config, lesson, student, data, stream(config.seed, "fresh student's batches", place)))
         row: Row = {"method": method, "unseen": unseen, "width": width, "student": place}
         yield {**row, "young": points[0].test, **summary(points, max)}
 

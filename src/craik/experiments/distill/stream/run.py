@@ -22,6 +22,7 @@ from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, co
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
+from craik.tasks.streams import stream
 
 Domain = Literal["fixed", "stream"]
 LAYER = "0"
@@ -99,14 +100,14 @@ def run(config: Config) -> Iterator[Row]:
     other = sub_task(config, -1)
     alone = computed("alone", fresh, config, None, other)
     for domain in config.domains:
-        student = make_student(config, Generator().manual_seed(config.seed + 2**34))
+        student = make_student(config, stream(config.seed, "student"))
         widths = (4, config.width, config.width, config.units)
-        teacher = UnitsTeacher(relu_mlp(widths, Generator().manual_seed(config.seed + 2**33)), {LAYER: config.units})
+        teacher = UnitsTeacher(relu_mlp(widths, stream(config.seed, "teacher")), {LAYER: config.units})
         lesson = Lesson(student, teacher, [LAYER], label_loss, config.alpha)
         first = computed(f"{domain} 0", fresh, config, lesson, other)
         yield {"domain": domain, "stage": 0, "gain": first - alone, "alone": alone}
         optimizers = [torch.optim.Adam(module.parameters(), config.learning_rate) for module in (student, teacher)]
-        generator = Generator().manual_seed(config.seed + 2**32)
+        generator = stream(config.seed, "splits and batches")
         saved = checkpoint(domain, student, teacher, *optimizers, generator)
         yield from saved.values
         for stage in range(saved.done + 1, config.stages + 1):
@@ -138,8 +139,8 @@ def stage_of(
 
 def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> float:
     """Return the accuracy of a fresh student, with a teacher that stays as it is or without one."""
-    generator = Generator().manual_seed(config.seed + 2**36)
-    student = make_student(config, Generator().manual_seed(config.seed + 2**35))
+    generator = stream(config.seed, "fresh student's batches")
+    student = make_student(config, stream(config.seed, "fresh student"))
     optimizer = torch.optim.Adam(student.parameters(), config.learning_rate)
     if lesson is not None:
         given = replace(lesson, student=student)

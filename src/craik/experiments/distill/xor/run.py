@@ -34,6 +34,7 @@ from craik.lab import Positive, Preset, Row, Share, check_limits, computed, numb
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
+from craik.tasks.streams import stream
 
 Method = Literal[
     "no-teacher", "ldt-fixed", "ldt-redrawn", "ldt-truncated", "ldt-implicit", "ldt-ragged", "ldt-padded", "ldt-placebo"
@@ -151,7 +152,7 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
 
 def train(config: Config, method: Method, student: nn.Module, examples: Part) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "splits and batches")
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     if method == "no-teacher":
 
@@ -162,11 +163,11 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         steps = config.rounds * config.student_steps
         yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
         return
-    teacher: nn.Module = Teacher(config, torch.Generator().manual_seed(config.seed + 2**33))
+    teacher: nn.Module = Teacher(config, stream(config.seed, "teacher"))
     given: Inputs = examples.privileged
     if method in LOOKING:
         teacher = Looking(teacher)
-        given = looked_at(method, examples.privileged, torch.Generator().manual_seed(config.seed + 2**35))
+        given = looked_at(method, examples.privileged, stream(config.seed, "looks"))
     splitting = "redrawn" if method == "ldt-redrawn" else "fixed"
     distillation = Distillation(
         Lesson(student, teacher, ["0"], label_loss, config.alpha),
@@ -203,7 +204,7 @@ def summed_up(config: Config, method: Method, inputs: int, data: PrivilegedData)
 
 def measure(config: Config, method: Method, inputs: int, data: PrivilegedData) -> Iterator[Measured]:
     """Train one student and look at it now and then."""
-    student = make_student(config, inputs, torch.Generator().manual_seed(config.seed + 2**34))
+    student = make_student(config, inputs, stream(config.seed, "student"))
     for step in now_and_then(train(config, method, student, data.train), config.every, config.rounds):
         yield Measured(step, accuracy(student, data.selection), accuracy(student, data.test))
 
