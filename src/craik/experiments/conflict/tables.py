@@ -6,13 +6,14 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept
 from craik.lab import Positive, check_limits
 from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.digits import CLASSES
+from craik.tasks.streams import stream
 from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
 
 
@@ -61,7 +62,8 @@ def batches(config: Sites, data: CodedDigits) -> Iterator[tuple[Tensor, Tensor]]
 
 def train(config: Sites, data: CodedDigits, method: Method) -> tuple[nn.Module, float]:
     """Return a trained network and the mean share of its components kept."""
-    model = mlp(64, CLASSES, Generator().manual_seed(config.seed), config.hidden, 1)
+    # of its own: from the seed, which the board draws from, units would be detectors of site 0's first rows
+    model = mlp(64, CLASSES, stream(config.seed, "weights"), config.hidden, 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)
     agreement, shares = agreement_of(model, method), 0.0
     ids = torch.arange(config.sites).repeat_interleave(config.batch)

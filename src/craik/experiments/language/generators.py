@@ -27,6 +27,7 @@ from craik.methods.language.seqgan import (
 )
 from craik.methods.language.step_model import RecurrentModel, StepModel, log_probabilities
 from craik.methods.language.temperature import Curve, sweep
+from craik.tasks.streams import stream
 from craik.tasks.text.recurrent_oracle import OracleText, recurrent_oracle
 
 Arm = Literal["mle", "seqgan", "pg-bleu"]
@@ -125,9 +126,9 @@ def measured(model: StepModel, text: OracleText, samples: Tensor) -> Measures:
 
 def by_likelihood(config: Config, text: OracleText) -> RecurrentModel:
     """Train a generator by maximum likelihood; keep the weights of its best epoch on a tenth of the training text."""
-    model = RecurrentModel(config.vocabulary, config.units, config.units, Generator().manual_seed(config.seed + 2**32))
+    model = RecurrentModel(config.vocabulary, config.units, config.units, stream(config.seed, "likelihood, weights"))
     optimizer = torch.optim.Adam(model.parameters(), config.mle_lr)
-    generator = Generator().manual_seed(config.seed + 2**33)
+    generator = stream(config.seed, "likelihood, batches")
     held = max(1, len(text.train) // 10)
     train, validation = text.train[held:], text.train[:held]
     best, least = copy.deepcopy(model), [float("inf")]
@@ -149,7 +150,7 @@ class Judge:
     """A discriminator with its optimiser."""
 
     def __init__(self, config: Config, text: OracleText) -> None:
-        generator = Generator().manual_seed(config.seed + 2**34)
+        generator = stream(config.seed, "judge")
         widths = tuple(width for width in (1, 2, 3, 4, 5, 8, 10, 15, 20) if width <= config.length)
         self.net = TextCNN(config.vocabulary, 32, Filters(widths, (16,) * len(widths)), generator).eval()
         self.optimizer = torch.optim.Adam(self.net.parameters(), config.judge_lr)
@@ -204,7 +205,7 @@ def by_rewards(
     saved = saved or Saved()
     model, policy = copy.deepcopy(start), copy.deepcopy(start)
     optimizer = torch.optim.Adam(model.parameters(), config.generator_lr)
-    generator = Generator().manual_seed(config.seed + 2**35)
+    generator = stream(config.seed, "policy gradient")
     judge = Judge(config, text) if arm == "seqgan" else None
     rewards = bleu_of(text.train) if judge is None else judge
     if judge is not None:

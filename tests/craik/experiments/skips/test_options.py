@@ -129,3 +129,10 @@ def test_claims_can_hold_and_fail():
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(TINY, **changes)
+
+
+def test_separate_models_start_with_weights_of_their_own(walks):
+    models, _ = options.trained(replace(TINY, learning_rate=1e-9), "separate", walks)
+    assert len(models) == 4
+    first, *others = (torch.cat([parameter.flatten() for parameter in model.parameters()]) for model in models)
+    assert all((first - other).abs().max() > 1e-3 for other in others)

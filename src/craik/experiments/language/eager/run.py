@@ -18,6 +18,7 @@ from craik.lab import Positive, Preset, Row, Saved, Share, check_limits, checkpo
 from craik.methods.language.alignment import Fillers, align, eager_feasible
 from craik.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
 from craik.params import count_bytes
+from craik.tasks.streams import stream
 from craik.tasks.text.reorderings import END, FILLERS, Pair, reorderings, vocabulary
 
 WORDS = Fillers(*FILLERS)
@@ -89,7 +90,7 @@ def batches(config: Config, saved: Saved, found: Found) -> Iterator[list[Pair]]:
     """Yield the same training sentences for every model, one length a step, from where it goes on; look at it now and then."""
     generator = Generator().manual_seed(config.seed)
     saved.restore(generator)
-    unseen = Generator().manual_seed(config.seed + 2**33)
+    unseen = stream(config.seed, "held out")
     held = {clauses: reorderings(20, clauses, unseen) for clauses in config.trained}
     for step in range(saved.done + 1, config.steps + 1):
         yield reorderings(config.batch, config.trained[(step - 1) % len(config.trained)], generator)
@@ -135,7 +136,7 @@ def tensors(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield each model's exact sentences and words by length, and the eager model's memory."""
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "tests")
     tests = {clauses: reorderings(config.tests, clauses, generator) for clauses in config.tested}
     for pads in config.pads:
         yield from part(f"eager {pads}", by_eager_model(config, pads, tests))

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import torch
 from annotated_types import Ge, Interval, MinLen
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
 from craik.experiments.skips.options.models import Pushed
@@ -21,6 +21,7 @@ from craik.lab import Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
 from craik.tasks.frames.ice import PUSHES, Walks, cells, draw_building, draw_walks
+from craik.tasks.streams import stream
 from craik.trajectories import Trajectories
 
 Method = Literal[
@@ -170,7 +171,7 @@ def trained(config: Config, method: Method, walks: Walks) -> tuple[list[nn.Modul
     models: list[nn.Module] = []
     spent, steps = 0, 0
     for place, lesson in enumerate(of):
-        weights = Generator().manual_seed(config.seed + place * 2**34)
+        weights = stream(config.seed, "weights", place)
         model = Pushed(lesson.frames.frame_shape[0], pushes, beside, weights, config.hidden, config.gain)
         own = _train(config, method, model, lesson, config.steps * config.evaluations // len(of))
         spent, steps = spent + own[0], steps + own[1]
@@ -180,7 +181,7 @@ def trained(config: Config, method: Method, walks: Walks) -> tuple[list[nn.Modul
 
 def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, budget: int) -> tuple[int, int]:
     """Train one model in place; return what was spent, and the gradient steps."""
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "batches")
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     spending = Spending(budget, config.evaluations, guess=float(lesson.frames.lengths.float().mean()))
     while spending.goes_on:

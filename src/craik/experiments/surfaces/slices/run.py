@@ -28,6 +28,7 @@ from craik.surfaces import (
 from craik.surfaces.directions import Normalisation
 from craik.tasks.pictures.digits import digits
 from craik.tasks.pictures.images import ImageData
+from craik.tasks.streams import stream
 
 NORMALISATIONS: tuple[Normalisation, ...] = ("none", "filter", "layer", "weight")
 RISE = 0.5
@@ -102,7 +103,7 @@ def trained(config: Config, data: ImageData, batch: int, decay: float) -> Iterat
     optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate, momentum=0.9, weight_decay=decay)
     drops = [round(config.epochs * share) for share in (0.5, 0.75)]
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.1)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "batches")
     path = flat(parameters_of(model)).repeat(config.epochs + 1, 1)
     saved = checkpoint("training", model, optimizer, scheduler, generator, path)
     for epoch in range(saved.done, config.epochs):
@@ -131,7 +132,7 @@ def slices(config: Config, model: nn.Module, data: ImageData, row: Row) -> Itera
     surface = surface_of_model(model, by_example, [(data.train.x.flatten(1), data.train.y, torch.zeros(len(data.train.y)))])
     at = torch.linspace(-config.reach, config.reach, config.points)
     for normalise in NORMALISATIONS:
-        generator = Generator().manual_seed(config.seed + 2**33)
+        generator = stream(config.seed, "directions")
         reach = at * (0.2 if normalise == "none" else 1.0)  # raw directions are as long as sqrt(n), longer than the weights
         widths: list[float] = []
         for index in range(config.directions):
@@ -153,7 +154,7 @@ def rescaled(config: Config, model: nn.Sequential, data: ImageData) -> Iterator[
     model = model.double()
     hidden = config.hidden
     layers = [torch.full((width,), 10.0 if index == 0 else 1.0, dtype=torch.float64) for index, width in enumerate(hidden)]
-    generator = Generator().manual_seed(config.seed + 2**34)
+    generator = stream(config.seed, "units")
     units = [10 ** torch.rand(width, generator=generator, dtype=torch.float64) for width in hidden]
     for normalise in NORMALISATIONS:
         curves = {name: curve_of(config, net, data, normalise) for name, net in variants(model, layers, units).items()}
@@ -181,7 +182,7 @@ def curve_of(config: Config, model: nn.Module, data: ImageData, normalise: Norma
     """Return the slice along a draw of the config's seed, in float64."""
     x = data.train.x[:256].flatten(1).double()
     surface = surface_of_model(model, by_example, [(x, data.train.y[:256], torch.zeros(len(x)))])
-    direction = random_direction(surface.parameters, Generator().manual_seed(config.seed + 2**35), normalise)
+    direction = random_direction(surface.parameters, stream(config.seed, "direction"), normalise)
     return line(surface.mean, surface.parameters, direction, torch.linspace(-1, 1, 21, dtype=torch.float64))
 
 
@@ -189,7 +190,7 @@ def deep(config: Config, data: ImageData, shortcuts: bool) -> Iterator[Row]:
     """Train a deep network with shortcuts or without; yield its losses and |smallest / largest| curvature over a plane."""
     model = deep_network(config, shortcuts)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.deep_rate)
-    order = Generator().manual_seed(config.seed + 2**32)
+    order = stream(config.seed, "batches")
     saved = checkpoint("training", model, optimizer, order)
     for epoch in range(saved.done, config.deep_epochs):
         for rows in shuffled(config, 64, order).split(64):
@@ -203,7 +204,7 @@ def deep(config: Config, data: ImageData, shortcuts: bool) -> Iterator[Row]:
     few = config.curvature_digits
     batch = (data.train.x[:few].flatten(1), data.train.y[:few], torch.zeros(min(few, config.train)))
     surface = surface_of_model(model, by_example, [batch])
-    generator = Generator().manual_seed(config.seed + 2**33)
+    generator = stream(config.seed, "directions")
     axes = (random_direction(surface.parameters, generator), random_direction(surface.parameters, generator))
     at = torch.linspace(-1, 1, config.grid)
     ratios = convexity_plane(surface.mean, surface.parameters, axes, (at, at), generator, 0.05)
