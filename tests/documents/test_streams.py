@@ -1,4 +1,4 @@
-"""The page lists each experiment whose streams an offset of 2**32 or more was meant to part; no other file has such an offset."""
+"""The page lists each file with an offset of 2**32 or more between seeds, which parts no streams; no other has one."""
 
 import re
 from pathlib import Path
