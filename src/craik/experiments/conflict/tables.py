@@ -6,7 +6,7 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept
