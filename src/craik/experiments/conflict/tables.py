@@ -6,7 +6,7 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept
@@ -53,7 +53,7 @@ def table(config: Sites) -> CodedDigits:
 
 def batches(config: Sites, data: CodedDigits) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield rows of every site for each step, sites adjacent."""
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "batches")
     for _ in range(config.steps):
         chosen = torch.stack([torch.randperm(config.rows, generator=generator)[: config.batch] for _ in range(config.sites)])
         site = torch.arange(config.sites)[:, None]

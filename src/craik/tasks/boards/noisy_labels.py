@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.tasks.privileged import Part, PrivilegedData, check_sizes
+from craik.tasks.streams import stream
 
 CLASSES = 4
 
@@ -45,7 +46,8 @@ def noisy_labels(
     """Draw A, B and the examples of the three splits.
 
     Args:
-        seed: of every draw.
+        seed: of every draw, from a stream of the task's own: with that of `manual_seed` a student's first weights, drawn alike
+            and with the same bound, would be the mixture.
         inputs: D.
         examples: training examples.
         privileged: numbers in x*, the papers' d_p.
@@ -59,7 +61,7 @@ def noisy_labels(
     check_sizes({"inputs": inputs, "examples": examples, "privileged": privileged, "selection": selection, "test": test})
     if logit_scale <= 0:
         raise ValueError(f"`logit_scale` should be positive. Found {logit_scale}.")
-    generator = torch.Generator().manual_seed(seed)
+    generator = stream(seed, "noisy labels")
     mixing = _uniform(CLASSES, inputs, generator)
     view = _uniform(privileged, CLASSES, generator)
 

@@ -18,12 +18,12 @@ from craik.tasks.streams import stream
 HIDDEN = 2
 
 
-def xor(seed: int | torch.Generator, inputs: int, examples: int, selection: int = 2000, test: int = 2000) -> PrivilegedData:
+def xor(seed: int, inputs: int, examples: int, selection: int = 2000, test: int = 2000) -> PrivilegedData:
     """Draw one A and the examples of the three splits; labels are 0.0 or 1.0.
 
     Args:
         seed: of every draw, from a stream of the task's own: with that of `manual_seed` a student's first weights, drawn alike
-            and with the same bound, would be A. Or a generator.
+            and with the same bound, would be A.
         inputs: D.
         examples: n, training examples.
         selection: held-out examples for choosing.
@@ -33,7 +33,7 @@ def xor(seed: int | torch.Generator, inputs: int, examples: int, selection: int 
         ValueError: a size below 1.
     """
     check_sizes({"inputs": inputs, "examples": examples, "selection": selection, "test": test})
-    generator = seed if isinstance(seed, torch.Generator) else stream(seed, "xor")
+    generator = stream(seed, "xor")
     bound = 1 / math.sqrt(inputs)
     mixing = torch.empty(HIDDEN, inputs).uniform_(-bound, bound, generator=generator)
 

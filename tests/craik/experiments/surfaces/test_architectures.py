@@ -84,3 +84,12 @@ def test_claims_can_hold_and_fail():
     for row in bad:
         row["accuracy"] = row["regularised_walked"]
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+
+
+def test_initialisations_are_networks_of_their_own():
+    """They were copies: an offset of 2**35 leaves a stream of torch's the same."""
+    chosen = config(initialisations=2)
+    board = architectures.make_board(chosen)
+    for start in architectures.STARTS:
+        first, second = (architectures.trained(chosen, start, "untrained", board, k).state_dict() for k in range(2))
+        assert any(not torch.equal(first[name], second[name]) for name in first), start

@@ -3,10 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from craik.experiments.surfaces.environments import EXPERIMENT
-from craik.experiments.surfaces.environments.run import METHODS
+from craik.experiments.surfaces.environments.run import METHODS, train
 from craik.lab import Rows, judge
+from craik.params import parameters_of
+from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 from tiny import check_measured_and_drawn, rows_of
 
 SMALL = {
@@ -16,6 +19,7 @@ COLUMNS = {
     "solution": {"method", "train_loss", "test_accuracy", "inconsistency", "walked", "stays", "other"},
     "line": {"method", "role", "losses"},
     "barrier": {"height", "distance"},
+    "placebo": {"height", "distance"},
     "plane": {"surface", "losses"},
 }
 
@@ -25,9 +29,9 @@ def made():
     return rows_of(EXPERIMENT, **SMALL)
 
 
-def found(seed, walked=(6.0, 2.0), accuracy=(0.5, 0.9), height=0.8):
+def found(seed, walked=(6.0, 2.0), accuracy=(0.5, 0.9), height=0.8, placebo=0.3):
     """The rows of a seed whose numbers are known: averaging's, then the AND-mask's."""
-    rows = [{"kind": "barrier", "height": height, "distance": 3.0}]
+    rows = [{"kind": "barrier", "height": height, "distance": 3.0}, {"kind": "placebo", "height": placebo, "distance": 3.0}]
     for method, walk, right in zip(METHODS, walked, accuracy, strict=True):
         rows.append({"kind": "solution", "method": method, "walked": walk, "test_accuracy": right, "stays": 0, "other": 2})
         rows += [{"kind": "line", "method": method, "role": role, "losses": "2 1 0 1 2"} for role in ("stays", "other")]
@@ -50,7 +54,7 @@ def test_a_tiny_run_can_be_judged_and_drawn(made):
 def test_rows_have_the_columns_that_claims_and_figures_read(made):
     for kind, columns in COLUMNS.items():
         assert all(set(row) == {"kind", "seed", *columns} for row in made.where(kind=kind)), kind
-    assert [len(made.where(kind=kind)) for kind in COLUMNS] == [2, 4, 1, 3]
+    assert [len(made.where(kind=kind)) for kind in COLUMNS] == [2, 4, 1, 1, 3]
     for kind, count in (("line", 5), ("plane", 25)):
         assert {len(str(row["losses"]).split()) for row in made.where(kind=kind)} == {count}
     assert [row["surface"] for row in made.where(kind="plane")] == ["mean", "stays", "other"]
@@ -65,6 +69,16 @@ def test_both_solutions_lie_on_the_plane(made):
     np.testing.assert_allclose([plane[1, 2], plane[3, 2]], ends, rtol=6e-3)  # rows keep three digits
 
 
+def test_the_placebo_is_averaging_from_the_same_start_on_other_batches():
+    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
+    split = spirals(0, 3, 8, Shortcuts(2, 0.1), held_out=HeldOut(1, 1)).train
+    whole = replace(config, batch=8)  # all examples in every batch: only their order differs
+    weights = [parameters_of(train(whole, split, "averaging", again=again)) for again in (False, True)]
+    assert all(torch.allclose(weights[0][name], weights[1][name], atol=1e-5) for name in weights[0])
+    weights = [parameters_of(train(config, split, "averaging", again=again)) for again in (False, True)]
+    assert not all(torch.allclose(weights[0][name], weights[1][name], atol=1e-5) for name in weights[0])
+
+
 def test_the_same_seed_gives_the_same_rows(made):
     config = EXPERIMENT.presets["quick"].config
     assert config.compared == 3  # as the README says
@@ -76,10 +90,12 @@ def test_claims_on_known_rows():
     assert {one.verdict for one in good.values()} == {"holds"}
     assert good["patchwork"].measured == pytest.approx(math.log(3))
     assert good["generalises"].measured == pytest.approx(0.4)
-    assert good["two-minima"].measured == pytest.approx(0.8)
+    assert good["two-minima"].measured == pytest.approx(0.5)
     bad = judged([row for seed in range(6) for row in found(seed, (2.0, 6.0), (0.9, 0.5), 0.05)])
     assert {one.verdict for one in bad.values()} == {"does not hold"}
     assert bad["patchwork"].measured == pytest.approx(-math.log(3))
+    alike = judged([row for seed in range(6) for row in found(seed, placebo=0.75)])["two-minima"]
+    assert (alike.verdict, alike.earlier[0].verdict) == ("does not hold", "holds")  # two averagings have the same barrier
     mixed = judged([row for seed in range(6) for row in found(seed, walked=(6.0, 2.0) if seed < 4 else (2.0, 6.0))])
     assert mixed["patchwork"].verdict == "does not hold"  # the median is above 0, its interval is not
     assert judged([])["patchwork"].verdict == "not measured"

@@ -20,6 +20,7 @@ from craik.methods.environments import fish_gradients, fishr_penalty, group_dro_
 from craik.nn.perceptrons import mlp
 from craik.params import Params
 from craik.tasks.pictures.digits import CLASSES
+from craik.tasks.streams import stream
 from craik.tasks.tables.codes import CodedDigits
 
 RULES: dict[str, Callable[[float], Method]] = {
@@ -118,11 +119,11 @@ def train(config: Config, data: CodedDigits, name: str, strength: float) -> floa
     if name == "screening":
         data, name = screened(config, data), "averaging"
     method = RULES[name](strength) if name in RULES else METHODS["mean"]
-    model = mlp(64, CLASSES, Generator().manual_seed(config.seed), config.hidden, 1)
+    model = mlp(64, CLASSES, stream(config.seed, "weights"), config.hidden, 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)
     agreement, weights = agreement_of(model, method), torch.full((config.sites,), 1 / config.sites)
     sites = torch.arange(config.sites).repeat_interleave(config.batch)
-    generator = Generator().manual_seed(config.seed + 2**33)  # of the orders in which Fish goes through the sites
+    generator = stream(config.seed, "orders")  # of the orders in which Fish goes through the sites
     for x, y in batches(config, data):
         batch = Batch(x, y, sites)
         optimizer.zero_grad()

@@ -97,7 +97,7 @@ def _xor(seed: int) -> Problem:
         return nn.Sequential(*relu_mlp((64, 32), generator), *relu_mlp((32, 128, 2), generator))
 
     return Problem(
-        _framed(xor(Generator().manual_seed(seed), 64, 512)),
+        _framed(xor(seed, 64, 512)),
         student,
         {"0": 32},
         False,

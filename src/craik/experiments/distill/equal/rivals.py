@@ -19,6 +19,7 @@ from craik.methods.privileged import (
     info_nce,
 )
 from craik.nn.perceptrons import relu_mlp
+from craik.tasks.streams import stream
 
 Method = Literal["no-teacher", "auxiliary", "gated", "hindsight", "contrast", "generalised", "ldt"]
 
@@ -109,11 +110,11 @@ def train(
         budget: in gradients of the plain student on a batch, by operations: all that a method computes in training counts.
         looks: how often.
     """
-    weights = Generator().manual_seed(seed + 2**34)
-    plain = Learner(problem, "no-teacher", setting, Generator().manual_seed(seed + 2**34))
+    weights = stream(seed, "weights")
+    plain = Learner(problem, "no-teacher", setting, stream(seed, "weights"))
     rows = torch.arange(BATCH) % len(problem.data.train.y)
     unit = float(operations(lambda: _descend(plain.loss(rows))))
-    generator = Generator().manual_seed(seed + 2**32)
+    generator = stream(seed, "splits and batches")
     if method == "ldt":
         yield from _teach(problem, setting, generator, weights, budget * unit, unit, looks)
         return

@@ -22,6 +22,7 @@ from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData, noisy_labels
 from craik.tasks.privileged import Part
+from craik.tasks.streams import stream
 
 Moments = Literal["fresh", "student"]
 
@@ -119,7 +120,7 @@ def entropy(prediction: Tensor) -> Tensor:
 
 def train(config: Config, method: Method, student: nn.Module, examples: Part) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "splits and batches")
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     if method.name == "no-teacher":
 
@@ -131,7 +132,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         steps = config.rounds * config.student_steps
         yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
         return
-    teacher = Teacher(config, examples.privileged.shape[1], torch.Generator().manual_seed(config.seed + 2**33))
+    teacher = Teacher(config, examples.privileged.shape[1], stream(config.seed, "teacher"))
     distillation = Distillation(
         Lesson(student, teacher, [OUTPUT], label_loss, config.alpha, KullbackLeibler()),
         Examples(*examples),
@@ -160,7 +161,7 @@ def run(config: Config) -> Iterator[Row]:
 def taught(config: Config, method: Method, found: NoisyLabelsData) -> Iterator[Row]:
     """Yield a student's losses while training, a summary, and its calibration at the end."""
     data = found.data
-    generator = torch.Generator().manual_seed(config.seed + 2**34)
+    generator = stream(config.seed, "student")
     student = relu_mlp((data.train.x.shape[1], *config.widths, CLASSES), generator)
     row: Row = {"label": method.label, "method": method.name, "beta": method.beta, "bayes": found.bayes_loss}
     points: list[Measured] = []

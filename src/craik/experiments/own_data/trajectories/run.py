@@ -24,8 +24,8 @@ MOTIONS: dict[str, Motion] = {
     "waiting ball": waiting_ball,
 }
 CLOCKED, WAITING = ("pendulum", "double pendulum", "ball"), ("waiting ball",)
-COMING = 2**32
-"""Added to a seed for trajectories to come."""
+COMING = 2**31
+"""Added to a seed for trajectories to come: torch's generators of the CPU keep 32 bits, 2**32 would be the known ones again."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, Rule
@@ -20,6 +20,7 @@ from craik.experiments.surfaces.architectures.networks import Start, make_networ
 from craik.lab import Positive, Preset, Row, Share, check_limits, computed, number
 from craik.surfaces import Consistency, Score, Subspace, ilc, ilc_regularised, inconsistency, landscape_of_model
 from craik.tasks.pictures.digits import digits
+from craik.tasks.streams import stream
 from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
 
 Method = Literal["mean", "and-mask", "geometric", "untrained"]
@@ -90,7 +91,7 @@ def make_board(config: Config) -> Board:
     coded = coded_digits(config.seed, config.sites, config.rows, Writing(config.noise), TEST)
     used = config.sites * config.rows + 1 + TEST
     rest = digits(config.seed, train=used, validation=600, test=1).validation
-    noise = torch.randn(len(rest.x), 64, generator=Generator().manual_seed(config.seed + 2**34))
+    noise = torch.randn(len(rest.x), 64, generator=stream(config.seed, "noise of the digits without codes"))
     return Board(coded, rest.x.flatten(1) + config.noise * noise, rest.y)
 
 
@@ -117,7 +118,7 @@ def train(config: Config, network: nn.Module, rule: Rule, x: Tensor, y: Tensor, 
 
 def trained(config: Config, start: Start, method: Method, board: Board, k: int) -> nn.Module:
     """Return A(theta^0) of the k-th initialisation."""
-    network = make_network(start, config.hidden, Generator().manual_seed(config.seed + (k + 1) * 2**35))
+    network = make_network(start, config.hidden, stream(config.seed, "weights", k))
     if start == "pre-trained":
         halves = torch.arange(len(board.plain_y)) % 2  # as averaging weighs them alike, any halves serve
         train(config, network, Mean(), board.plain_x, board.plain_y, halves)
@@ -134,7 +135,7 @@ def score(config: Config, network: nn.Module, board: Board) -> Score:
     search = Subspace(config.iterations, 0.05)
     chosen = Consistency(config.epsilon, curvature="gauss-newton", ridge=config.ridge, search=search, not_minimum="ignore")
     landscape = landscape_of_model(network, lambda output, y: cross_entropy(output, y, reduction="none"), [batch])
-    return inconsistency(landscape, chosen, Generator().manual_seed(config.seed))
+    return inconsistency(landscape, chosen, stream(config.seed, "search"))
 
 
 def run(config: Config) -> Iterator[Row]:

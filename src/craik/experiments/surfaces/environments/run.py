@@ -2,7 +2,8 @@
 
 The plane has the straight way from averaging's solution to the AND-mask's as its first axis, and the consistency score's worst
 direction at averaging's solution, made orthogonal to it, as the second. The other cuts are lines: each solution's own worst
-direction, along which one environment notices little and another suffers most.
+direction, along which one environment notices little and another suffers most. A placebo beside the way between both is the
+one between averaging's solution and averaging's from the same initial weights on other batches.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from craik.agreement import Agreement, AndMask, Mean
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint
 from craik.nn.perceptrons import mlp
-from craik.params import Params, dot
+from craik.params import Params, dot, parameters_of
 from craik.surfaces import (
     Consistency,
     Score,
@@ -111,17 +112,19 @@ def run(config: Config) -> Iterator[Row]:
         }
         yield from worst_line(config, solution, method)
     yield from between_both(config, found["averaging"], found["AND-mask"])
+    yield placebo(config, found["averaging"], data.train)
 
 
-def train(config: Config, train: Split, method: str) -> nn.Sequential:
-    """Train a network by a method."""
+def train(config: Config, train: Split, method: str, again: bool = False) -> nn.Sequential:
+    """Train a network by a method; `again` draws other batches."""
     model = mlp(2 + config.shortcuts, 1, Generator().manual_seed(config.seed), config.hidden, 3)
     agreement = Agreement(model, Mean() if method == "averaging" else AndMask(1.0, rescale=True))
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    # torch's generators of the CPU keep 32 bits of a seed: 2**32 leaves the stream of the seed itself, 2**31 another
+    generator = Generator().manual_seed(config.seed + (2**31 if again else 2**32))
     first = torch.arange(config.environments)[:, None] * config.examples
-    saved = checkpoint(method, model, optimizer, scheduler, generator)
+    saved = checkpoint(f"{method} again" if again else method, model, optimizer, scheduler, generator)
     for step in range(saved.done, config.steps):
         drawn = torch.rand(config.environments, config.examples, generator=generator).argsort(1)[:, : config.batch]
         rows = (first + drawn).flatten()
@@ -170,12 +173,24 @@ def between_both(config: Config, averaging: Solution, masked: Solution) -> Itera
     worst = orthogonal_to(worst_of(averaging), [way])
     along, across = torch.linspace(-0.5, 1.5, config.grid), torch.linspace(-1.5, 1.5, config.grid)
     found = plane(surface.losses, surface.parameters, way, worst, (along, across), chunk=32)
-    straight = line(surface.mean, surface.parameters, way, torch.linspace(0, 1, 21))
-    barrier = float(straight.max()) - max(float(straight[0]), float(straight[-1]))
-    yield {"kind": "barrier", "height": barrier, "distance": float(dot(way, way).sqrt())}
+    yield {"kind": "barrier"} | barrier(surface, masked.surface.parameters)
     pair = averaging.score.pairs[0]
     for name, values in (("mean", found.mean(0)), ("stays", found[pair.stays]), ("other", found[pair.other])):
         yield {"kind": "plane", "surface": name, "losses": " ".join(f"{value:.3g}" for value in values.flatten().tolist())}
+
+
+def placebo(config: Config, averaging: Solution, split: Split) -> Row:
+    """Return the barrier between averaging's solution and averaging's on other batches, from the same initial weights."""
+    model = train(config, split, "averaging", again=True)
+    return {"kind": "placebo"} | barrier(averaging.surface, parameters_of(model))
+
+
+def barrier(surface: Surface, there: Params) -> Row:
+    """Return how far the averaged loss rises over the higher end, on the straight way from a surface's parameters."""
+    way = between(surface.parameters, there)
+    straight = line(surface.mean, surface.parameters, way, torch.linspace(0, 1, 21))
+    height = float(straight.max()) - max(float(straight[0]), float(straight[-1]))
+    return {"height": height, "distance": float(dot(way, way).sqrt())}
 
 
 def worst_of(solution: Solution) -> Params:
@@ -193,6 +208,6 @@ def accuracy(model: nn.Module, split: Split) -> float:
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    if row["kind"] in ("barrier", "plane"):
-        return 0.95, "plane"
-    return 0.45 * (1 + METHODS.index(str(row["method"]))), str(row["method"])
+    if row["kind"] in ("barrier", "plane", "placebo"):
+        return {"barrier": 0.8, "plane": 0.8, "placebo": 1.0}[str(row["kind"])], str(row["kind"])
+    return 0.35 * (1 + METHODS.index(str(row["method"]))), str(row["method"])

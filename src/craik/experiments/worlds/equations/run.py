@@ -22,6 +22,7 @@ from craik.losses import SquaredError
 from craik.nn.equations import equation_network, sparsity
 from craik.nn.perceptrons import relu_mlp
 from craik.skips import Dynamics, Fixed, Greedy, Matching, match
+from craik.tasks.streams import stream
 from craik.trajectories import Trajectories
 
 Network = Literal["equations", "perceptron"]
@@ -76,7 +77,7 @@ PRESETS = {
 
 def make_network(config: Config, network: Network, inputs: int, outputs: int) -> nn.Sequential:
     """Return a network of either class."""
-    generator = Generator().manual_seed(config.seed + 2**34)
+    generator = stream(config.seed, "weights")
     if network == "perceptron":
         return relu_mlp((inputs, config.hidden, outputs), generator)
     return equation_network(inputs, outputs, generator, units=(config.units, config.units, config.units))
@@ -152,7 +153,7 @@ def by_distilling(config: Config, arm: Arm, network: Network) -> tuple[float, fl
     if arm == "no-teacher":
         descend(config, student, steps, lambda: (student(few.train.x) - few.train.y).square().mean().backward())
         return relative(student, few.inside), relative(student, few.outside)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = stream(config.seed, "teacher, splits and batches")
     # What the read-out reads: terms of equations, or the perceptron's rectified units.
     layer, width = str(len(student) - 2), cast(nn.Linear, student[-1]).in_features
     teacher = UnitsTeacher(relu_mlp((few.terms.shape[1], 32, width), generator), {layer: width})
