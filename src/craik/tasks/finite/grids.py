@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from craik.arguments import check_flag, check_shape, check_share, check_whole
+from craik.arguments import check_flag, check_mask, check_share, check_whole
 from craik.trajectories.finite import FiniteMDP
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1), (0, 0))
@@ -35,7 +35,7 @@ class Grid:
         stay: whether staying is a fifth action.
 
     Raises:
-        TypeError: no tensor, or ``stay`` no flag.
+        TypeError: no tensor of booleans, or ``stay`` no flag.
         ValueError: another shape, or no free cell.
     """
 
@@ -43,7 +43,8 @@ class Grid:
     stay: bool = False
 
     def __post_init__(self) -> None:
-        check_shape("free", self.free, "h", "w")
+        # Whole numbers would be taken for places, not for a mask, and one could walk through walls.
+        check_mask("free", self.free, "h", "w", way_out="True where one can stand; convert 0 and 1 with .bool().")
         check_flag("stay", self.stay)
         if not bool(self.free.any()):
             raise ValueError("`free` should have a cell to stand on. Found walls only. Set one to True.")

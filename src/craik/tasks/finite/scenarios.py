@@ -4,6 +4,7 @@ Every level is a grid of the same size with walls, pits and a goal; the walker s
 such levels, and what is drawn of them in the world need not be what a model thinks likely.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -66,16 +67,24 @@ def levels(count: int, generator: Generator, size: int = 6, walls: float = 0.15,
     return Levels(_moves(found, size), found, pays, over.double(), (found == GOAL).long().argmax(1), start)
 
 
-def lower_left(library: Levels, size: int = 6) -> Float[Tensor, " K"]:
+def lower_left(library: Levels, size: int | None = None) -> Float[Tensor, " K"]:
     """Return the distribution of a world that draws only levels with the goal in the lower left quarter, evenly.
+
+    Args:
+        library: of levels.
+        size: cells of a side; None: the levels' own.
 
     Raises:
         TypeError: a size that is no whole number.
-        ValueError: a smaller size than a level has, or no such level.
+        ValueError: another size than the levels have, or no such level.
     """
-    check_whole("size", size, 3)
-    rows, columns = library.goal // size, library.goal % size
-    found = ((rows >= size - size // 2) & (columns < size // 2)).double()
+    side = math.isqrt(library.picture.shape[1])
+    if size is not None:
+        check_whole("size", size, 3)
+        if size != side:
+            raise ValueError(f"`size` should be what the levels of `library` have, {side}. Found {size}. Leave it out.")
+    rows, columns = library.goal // side, library.goal % side
+    found = ((rows >= side - side // 2) & (columns < side // 2)).double()
     if not found.any():
         raise ValueError(
             f"`library` should hold a level with its goal in the lower left quarter. Found none of {len(found)}. Draw more."

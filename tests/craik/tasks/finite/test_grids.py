@@ -5,7 +5,7 @@ import torch
 
 from craik.tasks.finite.boxes import with_box
 from craik.tasks.finite.chain import chain
-from craik.tasks.finite.grids import MOVES, drawn_grid, open_grid, two_rooms
+from craik.tasks.finite.grids import MOVES, Grid, drawn_grid, open_grid, two_rooms
 from craik.tasks.finite.mazes import maze
 
 ROOMS = drawn_grid(["#####", "#...#", "#.#.#", "#..##", "#####"], stay=True)
@@ -108,3 +108,9 @@ def test_a_chain_leads_on_and_back():
 def test_bad_worlds_are_refused(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_cells_of_whole_numbers_are_refused():
+    with pytest.raises(TypeError, match=r"`free` should hold booleans. Found torch.int64. .*\.bool\(\)"):
+        Grid(torch.tensor([[1, 0, 1]]))

@@ -51,3 +51,13 @@ def test_a_world_without_levels_is_refused():
         ValueError, match=r"`library` should hold a level with its goal in the lower left quarter. Found none of 40"
     ):
         lower_left(upper)
+
+
+def test_the_quarter_is_that_of_the_levels_own_size():
+    found = levels(300, torch.Generator().manual_seed(2), size=8)
+    share = lower_left(found)
+    assert (found.goal[share > 0] // 8 >= 4).all()
+    assert (found.goal[share > 0] % 8 < 4).all()
+    assert torch.equal(share, lower_left(found, 8))
+    with pytest.raises(ValueError, match="`size` should be what the levels of `library` have, 8. Found 6"):
+        lower_left(found, 6)
