@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 
 class Session(NamedTuple):
-    """Recordings (n, v) of a region, and the columns of a label (n, k)."""
+    """Recordings (n, v) of a region, and the columns of a label (n, k), in float64: numbers of pictures have 13 digits."""
 
     voxels: Float[Tensor, "n v"]
-    labels: Float[Tensor, "n k"]
+    labels: Float64[Tensor, "n k"]
 
 
 def read_bdata(path: str | Path, region: str = "ROI_VC", label: str = "Label") -> Session:
@@ -35,7 +35,7 @@ def read_bdata(path: str | Path, region: str = "ROI_VC", label: str = "Label") -
         FileNotFoundError: there is no such file.
         ImportError: h5py is not installed.
         KeyError: no such key; the sentence names those that there are.
-        ValueError: a file of another layout.
+        ValueError: no HDF5 file, or one of another layout.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(
@@ -46,14 +46,16 @@ def read_bdata(path: str | Path, region: str = "ROI_VC", label: str = "Label") -
         import h5py  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise ImportError("These recordings are HDF5. Found no h5py. Run `pip install h5py`.") from error
+    if not h5py.is_hdf5(path):
+        raise ValueError(f"Recordings should be an HDF5 file in the layout bdata. Found another file, {str(path)!r}.")
     with h5py.File(path, "r") as file:
         if "dataset" not in file or not {"key", "value"} <= set(file.get("metadata", {})):
             raise ValueError(f"A bdata file holds `dataset` and `metadata` with key and value. Found {sorted(file)}.")
-        data = np.asarray(file["dataset"], dtype=np.float32)
+        data = np.asarray(file["dataset"])
         keys = [_text(key) for key in np.asarray(file["metadata/key"]).ravel()]
         values = np.asarray(file["metadata/value"], dtype=float)
-    found = [torch.from_numpy(data[:, _columns(keys, values, key)]) for key in (region, label)]
-    return Session(*found)
+    voxels, labels = (data[:, _columns(keys, values, key)] for key in (region, label))
+    return Session(torch.from_numpy(voxels.astype(np.float32)), torch.from_numpy(labels.astype(np.float64)))
 
 
 def _columns(keys: list[str], values: Any, key: str) -> Any:  # noqa: ANN401  # arrays

@@ -11,7 +11,19 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_flag, check_not_negative, check_positive, check_shape, check_share, check_whole
+from craik.arguments import (
+    check_finite,
+    check_flag,
+    check_generator,
+    check_not_negative,
+    check_positive,
+    check_shape,
+    check_share,
+    check_whole,
+)
+
+LEAST_SIZE = 0.06
+"""In pixels: a smaller field in float32 is 0 at every pixel where its middle lies between them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +58,17 @@ class SimulatedVoxels:
             gain: of the answers, not of the noise: below 1 a weakened session, as when a picture is imagined.
 
         Raises:
-            TypeError: numbers of another type.
-            ValueError: numbers out of range, pictures of another size.
+            TypeError: numbers of another type, no generator.
+            ValueError: numbers out of range, one picture, pictures of another size.
         """
+        check_generator("generator", generator)
         check_not_negative("noise", noise)
         check_whole("repetitions", repetitions, 1)
         check_positive("gain", gain)
+        if len(pictures) < 2:
+            raise ValueError(
+                f"`pictures` should be two or more: answers have a variance over them. Found {len(pictures)}. `respond` takes one."
+            )
         clean = self.respond(pictures)
         clean = (clean - clean.mean(0)) / clean.std(0).clamp(min=1e-6)
         return gain * clean + noise * torch.randn(repetitions, *clean.shape, generator=generator)
@@ -81,13 +98,17 @@ def simulated_voxels(
             picture; otherwise wide ones answer to light a little, too.
 
     Raises:
-        TypeError: numbers of another type.
-        ValueError: numbers out of range.
+        TypeError: numbers of another type, no generator.
+        ValueError: numbers out of range, sizes that fall or are below 0.06 pixels.
     """
+    check_generator("generator", generator)
     for name, size in {"count": count, "height": height, "width": width}.items():
         check_whole(name, size, 1)
     check_positive("power", power)
-    check_positive("sizes", sizes[0])
+    for number in sizes:
+        check_finite("sizes", number)
+    if not LEAST_SIZE <= sizes[0] <= sizes[1]:
+        raise ValueError(f"`sizes` should rise and be at least {LEAST_SIZE} pixels. Found {sizes}. The usual ones are (0.8, 2.0).")
     check_share("pooled", pooled)
     check_flag("balanced", balanced)
     draw = torch.rand(5, count, 1, generator=generator)

@@ -85,3 +85,45 @@ def test_a_file_of_the_published_layout(tmp_path):
     assert found.labels.tolist() == table[:, [4]].tolist()
     with pytest.raises(KeyError, match=r"\['ROI_V1', 'Label'\]"):
         read_bdata(tmp_path / "sub-01.h5", "ROI_LOC")
+
+
+@pytest.mark.extra("worlds", "h5py")
+def test_labels_that_differ_in_their_thirteenth_digit_stay_two(tmp_path):
+    import h5py
+
+    shown = [1443537.022563, 1443537.00999]
+    with h5py.File(tmp_path / "sub-01.h5", "w") as file:
+        file["dataset"] = np.array([[0.5, name] for name in shown])
+        file["metadata/key"] = np.array([b"ROI_VC", b"Label"])
+        file["metadata/value"] = np.eye(2)
+    found = read_bdata(tmp_path / "sub-01.h5")
+    assert found.labels[:, 0].tolist() == shown
+    assert found.voxels.dtype == torch.float32
+
+
+@pytest.mark.extra("worlds", "h5py")
+def test_a_file_that_is_no_hdf5_is_refused(tmp_path):
+    (tmp_path / "sub-01.h5").write_text("voxels")
+    with pytest.raises(ValueError, match=r"should be an HDF5 file .* Found another file"):
+        read_bdata(tmp_path / "sub-01.h5")
+
+
+def test_what_would_be_nan_is_refused():
+    voxels = simulated_voxels(4, 5, 5, torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match="`pictures` should be two or more: .* Found 1"):
+        voxels.record(torch.rand(1, 1, 5, 5), 0.0, 1, torch.Generator())
+    with pytest.raises(ValueError, match=r"`sizes` should rise and be at least 0\.06 .* Found \(0\.02, 0\.03\)"):
+        simulated_voxels(4, 5, 5, torch.Generator(), sizes=(0.02, 0.03))
+    with pytest.raises(ValueError, match="`sizes` should rise"):
+        simulated_voxels(4, 5, 5, torch.Generator(), sizes=(0.8, -2.0))
+    least = simulated_voxels(300, 5, 5, torch.Generator().manual_seed(0), sizes=(0.06, 0.06))
+    assert least.filters.isfinite().all()
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_voxels_draw_nothing_from_torchs_own_generator():
+    voxels = simulated_voxels(4, 5, 5, torch.Generator().manual_seed(0))
+    with pytest.raises(TypeError, match="`generator` should be a torch.Generator"):
+        simulated_voxels(4, 5, 5, None)
+    with pytest.raises(TypeError, match="`generator` should be a torch.Generator"):
+        voxels.record(torch.rand(3, 1, 5, 5), 0.5, 1, None)
