@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from craik.arguments import check_positive, check_share, check_whole
+from craik.arguments import check_one_of, check_positive, check_share, check_whole
 
 SPACING_X = 2.5
 SPACING_Y = 3.0
@@ -40,6 +40,12 @@ class BoardGeometry:
             check_whole(name, getattr(self, name), 1)
         if self.columns > len(PLATFORM_COLOURS) - 1:
             raise ValueError(f"`columns` should be at most 4: a platform more needs a colour. Found {self.columns}.")
+        check_one_of("starts", self.starts, ("released", "all"))
+        if self.starts == "released" and self.columns == 1 and self.rows % 2:
+            raise ValueError(
+                '`starts` should be "all" where the top row has one place: "released" leaves out the leftmost one. '
+                f"Found 'released' with {self.columns} column and {self.rows} rows."
+            )
         check_share("funnel_probability", self.funnel_probability)
         for name in ("gap", "slider_angle"):
             low, high = getattr(self, name)

@@ -21,6 +21,8 @@ class BuildingGeometry:
     def __post_init__(self) -> None:
         check_whole("margin", self.margin)
         check_whole("branch_every", self.branch_every, 1)
+        for name in ("height", "width"):
+            check_whole(name, getattr(self, name), 1)
         least = 2 * self.margin + 4
         if min(self.height, self.width) < least:
             found = (self.height, self.width)
@@ -62,12 +64,11 @@ class WalkRecording:
     max_steps: int = 300
     """A runner that has not arrived by then is rejected."""
     steps_after: int = 6
-    """Steps that are shown after the runner's centre has entered the last room."""
+    """Steps that are shown after the runner's centre has entered the last room; 1 or more."""
 
     def __post_init__(self) -> None:
-        for name in ("pixels_per_unit", "frame_every", "max_steps"):
+        for name in ("pixels_per_unit", "frame_every", "max_steps", "steps_after"):
             check_whole(name, getattr(self, name), 1)
-        check_whole("steps_after", self.steps_after)
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,16 @@ def test_published_buildings_fill_most_of_the_ground():
         (RunnerPhysics, {"direct_probability": -0.1}, r"`direct_probability` should lie in \[0, 1\]"),
         (RunnerPhysics, {"acceleration_noise": -1.0}, "`acceleration_noise` should be finite and at least 0"),
         (WalkRecording, {"frame_every": 0}, "`frame_every` should be at least 1"),
+        (WalkRecording, {"steps_after": 0}, "`steps_after` should be at least 1"),
         (RunnerPhysics, {"time_step": 0.0}, "`time_step` should be positive"),
     ],
 )
 def test_bad_settings_are_refused(bundle, changes, rule):
     with pytest.raises(ValueError, match=rule):
         bundle(**changes)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_sizes_that_are_not_whole_are_refused():
+    with pytest.raises(TypeError, match="`height` should be a whole number. Found 20.0"):
+        BuildingGeometry(height=20.0)
