@@ -13,8 +13,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from craik.arguments import check_one_of
 from craik.tasks.bodies.quantiles import BINS, quantiles
-from craik.tasks.bodies.rollouts import ENVIRONMENTS, SUITE, VERSION, AliveBonus, Environment, Rollout, collect
+from craik.tasks.bodies.rollouts import (
+    ALIVE_BONUSES,
+    ENVIRONMENTS,
+    SUITE,
+    VERSION,
+    AliveBonus,
+    Environment,
+    Rollout,
+    collect,
+)
 from craik.tasks.caching import cached, default_folder, key_of
 from craik.tasks.generation import OnProgress
 from craik.tasks.privileged import Part, PrivilegedData, check_sizes
@@ -72,11 +82,12 @@ def mujoco(
         on_progress: told after every simulated example of a split: how many are done, of how many.
 
     Raises:
-        ValueError: an unknown environment.
+        ValueError: an unknown environment or bonus.
         ImportError: gymnasium, mujoco or imageio is not installed, and the data are not in the cache.
     """
     if environment not in ENVIRONMENTS:
         raise ValueError(f"`environment` should be one of {', '.join(ENVIRONMENTS)}. Found {environment!r}.")
+    check_one_of("alive_bonus", alive_bonus, ALIVE_BONUSES)
 
     rollouts = [
         _raw((environment, alive_bonus, seed, stream, count), cache or default_folder(), processes, on_progress)

@@ -8,12 +8,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from craik.arguments import check_one_of
 from craik.tasks.generation import OnProgress, draw_many
 
 Environment = Literal["Swimmer", "Walker2d", "Hopper", "HalfCheetah"]
 AliveBonus = Literal["always", "while-healthy"]
 
 ENVIRONMENTS: tuple[Environment, ...] = ("Swimmer", "Walker2d", "Hopper", "HalfCheetah")
+ALIVE_BONUSES: tuple[AliveBonus, ...] = ("always", "while-healthy")
 VERSION = 1
 """Of what is drawn. Raise it when the same seed gives other rollouts, whether by the steps that are taken and kept or by the
 order of random draws, here or in `craik.tasks.generation`: cached files of older versions are then left."""
@@ -66,7 +68,10 @@ def collect(
 
     Raises:
         ImportError: gymnasium, mujoco or imageio is not installed.
+        ValueError: an unknown environment or bonus.
     """
+    check_one_of("environment", environment, ENVIRONMENTS)
+    check_one_of("alive_bonus", alive_bonus, ALIVE_BONUSES)
     _require()
     sample = partial(simulate, environment, alive_bonus)
     drawn = draw_many(sample, count, seed, processes=processes, on_progress=on_progress)
@@ -101,7 +106,10 @@ def make_environment(environment: Environment, alive_bonus: AliveBonus) -> Any: 
 
     Raises:
         ImportError: gymnasium, mujoco or imageio is not installed.
+        ValueError: an unknown environment or bonus.
     """
+    check_one_of("environment", environment, ENVIRONMENTS)
+    check_one_of("alive_bonus", alive_bonus, ALIVE_BONUSES)
     _require()
     gymnasium, mujoco = (import_module(name) for name in ("gymnasium", "mujoco"))
     options: dict[str, Any] = {}

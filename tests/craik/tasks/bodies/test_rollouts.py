@@ -53,3 +53,12 @@ def test_the_bonus_of_v5_is_paid_while_healthy_only():
 def test_who_changes_the_draws_raises_the_version():
     first = collect("Swimmer", "always", seed=0, count=2, processes=1)
     assert_pinned(VERSION, first, (1, "03b475b1"), gymnasium="1.4.0", mujoco="4.0.0")
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("call", [lambda *which: collect(*which, seed=0, count=1), rollouts.make_environment])
+def test_bonuses_and_bodies_that_there_are_not_are_refused(call):
+    with pytest.raises(ValueError, match="`alive_bonus` should be .* Found 'Always'"):
+        call("Hopper", "Always")
+    with pytest.raises(ValueError, match="`environment` should be .* Found 'Ant'"):
+        call("Ant", "always")
