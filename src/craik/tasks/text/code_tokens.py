@@ -8,6 +8,8 @@ import ast
 import hashlib
 import io
 import keyword
+import os
+import re
 import sysconfig
 import token
 import tokenize
@@ -15,12 +17,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from craik.arguments import check_whole
+from craik.arguments import check_each, check_whole
 
 ROLES = ("attribute", "call", "keyword", "store", "definition", "load")
 """What a name may be; "load" is everything that is merely read."""
 
 NO_ROLE = -1
+
+_KEYWORD = re.compile(rb"(?:async\s+)?(?:def|class)\s+(?=[^\s\\])")
 
 _MODULES = (
     "abc argparse ast base64 bdb bisect calendar cmd code codecs codeop configparser contextlib copy copyreg csv "
@@ -64,14 +68,16 @@ def code_tokens(paths: Sequence[str | Path] | None = None, modules: int | None =
     """Read Python files.
 
     Args:
-        paths: your own files or folders; the standard library's modules where None.
+        paths: your own files or folders, in a list; the standard library's modules where None.
         modules: how many of the standard library's, in the order of `MODULES`; all if None.
 
     Raises:
+        TypeError: ``paths`` is no list of paths.
         ValueError: a path without a Python file, or a file that is no Python of this version.
         FileNotFoundError: none of the standard library's modules is there, as in some containers.
     """
     if paths is not None:
+        check_each("paths", paths, (str, os.PathLike), "paths", way_out="Put one path into a list, too.")
         return _read([file for path in paths for file in _files(Path(path))], ())
     if modules is not None:
         check_whole("modules", modules, 1)
@@ -92,7 +98,7 @@ def roles_of(source: str) -> dict[tuple[int, int], int]:
         SyntaxError: no Python.
     """
     found: dict[tuple[int, int], int] = {}
-    lines = source.splitlines(keepends=True)
+    lines = _lines(source)
     calls = set[int]()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
@@ -117,18 +123,22 @@ def roles_of(source: str) -> dict[tuple[int, int], int]:
 
 def _defined(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> tuple[int, int] | None:
     """Return where a definition's name stands: on the line of its keyword, as a rule."""
-    line = lines[node.lineno - 1].encode()
-    place = line.find(b" " + node.name.encode(), node.col_offset)
-    return None if place < 0 else (node.lineno, place + 1)
+    before = _KEYWORD.match(lines[node.lineno - 1].encode(), node.col_offset)
+    return None if before is None else (node.lineno, before.end())
+
+
+def _lines(source: str) -> list[str]:
+    """Return lines as `ast` and `tokenize` count them; str.splitlines cuts at form feeds and other signs as well."""
+    return io.StringIO(source, newline=None).readlines()
 
 
 def _read(files: Iterable[Path], missing: tuple[str, ...]) -> CodeTokens:
     names, everything, all_roles = list[str](), list[tuple[str, ...]](), list[tuple[int, ...]]()
     for file in files:
-        source = file.read_text(encoding="utf-8")
         try:
-            words, roles = _tokens(source)
-        except (SyntaxError, tokenize.TokenError) as error:
+            with tokenize.open(file) as opened:  # in the encoding that the file itself names, UTF-8 by default
+                words, roles = _tokens(opened.read())
+        except (SyntaxError, UnicodeDecodeError, tokenize.TokenError) as error:
             raise ValueError(f"{file} should be Python of this version. Found {error}. Leave the file out.") from None
         names.append(file.stem)
         everything.append(words)
@@ -137,7 +147,7 @@ def _read(files: Iterable[Path], missing: tuple[str, ...]) -> CodeTokens:
 
 
 def _tokens(source: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    known, lines = roles_of(source), source.splitlines(keepends=True)
+    known, lines = roles_of(source), _lines(source)
     words, roles = list[str](), list[int]()
     stand_in = {
         token.NUMBER: "<number>",

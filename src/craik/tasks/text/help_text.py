@@ -5,11 +5,14 @@ so that sentences remain. The text differs between versions of Python: `HelpText
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pydoc_data.topics import topics
+
+from craik.arguments import check_each
 
 ENDINGS = (".txt", ".md", ".rst")
 """Files of a folder that are read."""
@@ -42,9 +45,10 @@ def help_text(paths: Sequence[str | Path] | None = None) -> HelpText:
     """Read documents, those without a sentence left out.
 
     Args:
-        paths: your own text files, or folders with some (`ENDINGS`); the language reference where None.
+        paths: your own text files, or folders with some (`ENDINGS`), in a list; the language reference where None.
 
     Raises:
+        TypeError: ``paths`` is no list of paths.
         ValueError: a path without a text file, or nothing but code and headings in all of them.
 
     >>> found = help_text()
@@ -54,6 +58,7 @@ def help_text(paths: Sequence[str | Path] | None = None) -> HelpText:
     """
     texts: Mapping[str, str] = topics
     if paths is not None:
+        check_each("paths", paths, (str, os.PathLike), "paths", way_out="Put one path into a list, too.")
         texts = {str(file): file.read_text(encoding="utf-8") for path in paths for file in _files(Path(path))}
     read = {name: sentences(text) for name, text in sorted(texts.items())}
     kept = {name: found for name, found in read.items() if found}

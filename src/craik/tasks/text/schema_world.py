@@ -99,6 +99,13 @@ class SchemaWorld:
             if getattr(self, name) > len(words):
                 raise ValueError(f"`{name}` should be at most {len(words)}, the words there are. Found {getattr(self, name)}.")
         check_share("irregular", self.irregular)
+        own = made_names(self.environments * self.names)
+        double = sorted({*VERBS[: self.verbs], *ADJECTIVES[: self.adjectives], *FILLING}.intersection(own))
+        if double:
+            raise ValueError(
+                f"Names should be no other words of the world. Found {', '.join(double)} among {len(own)} names of all "
+                "environments. Take fewer environments, names or adjectives."
+            )
 
     @cached_property
     def tables(self) -> Tables:

@@ -48,3 +48,9 @@ def test_bad_input(tmp_path):
     (tmp_path / "empty.txt").write_text("    nothing = 0\n")
     with pytest.raises(ValueError, match="Pass prose"):
         help_text([tmp_path])
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_one_path_is_no_list_of_paths(tmp_path):
+    with pytest.raises(TypeError, match="`paths` should be a list of paths. .* Put one path into a list"):
+        help_text(str(tmp_path))
