@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from craik.arguments import check_share
 from craik.tasks.tables.sites import TURNED, SiteTable, tagged
 
 TOTAL = 569
@@ -63,8 +64,9 @@ def wards(seed: int, sites: int = 8, rows: int = 53, clear: float = 0.9) -> Site
         seed: of the rows and the wards.
         sites: clinics; with the new one, which fills its wards in a way of its own, one more.
         rows: of each.
-        clear: how often a patient lies on one of the four wards that a clinic has for the diagnosis.
+        clear: how often a patient lies on one of the four wards that a clinic has for the diagnosis, a share.
     """
+    check_share("clear", clear)
     table, generator = _parted(seed, sites, rows)
     ward = torch.zeros(TOTAL, dtype=torch.int64)
     for e in range(sites + 1):

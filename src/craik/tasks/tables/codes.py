@@ -82,7 +82,7 @@ def coded(pixels: Float[Tensor, "n 64"], labels: Int[Tensor, " n"], height: floa
 def codes(seed: int, sites: int, rows: int, height: float = 1.0) -> SiteTable:
     """Return so many training sites and a new one, which has the digits that are left; each with a code of its own.
 
-    4 x 359, 8 x 179 and 16 x 89 leave 360 or 372 rows for the new site.
+    4 x 359, 8 x 179 and 16 x 89 leave 360, 364 and 372 rows for the new site.
     """
     found = coded_digits(seed, sites, rows, Writing(code=height), TOTAL - 1 - sites * rows)
     site = torch.cat([torch.arange(sites).repeat_interleave(rows), torch.full((len(found.test_y),), sites)])

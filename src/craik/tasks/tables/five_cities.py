@@ -12,6 +12,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ class City(NamedTuple):
     """One city's hours, in the file's order.
 
     Attributes:
-        hour: (n,) hours since the beginning of 2010.
+        hour: (n,) hours since the beginning of 2010; they rise strictly.
         x: (n, 15) `COLUMNS`; NaN where a value is missing.
     """
 
@@ -73,7 +74,7 @@ def five_cities(folder: str | Path, cities: Sequence[str] = CITIES) -> dict[str,
 
     Raises:
         FileNotFoundError: a folder without them, or without one of the cities.
-        ValueError: an unknown city, files of another layout, or what is neither a number nor "NA".
+        ValueError: an unknown city, files of another layout, what is neither a number nor "NA", or hours that do not rise.
     """
     for name in cities:
         check_one_of("cities", name, CITIES)
@@ -85,7 +86,13 @@ def five_cities(folder: str | Path, cities: Sequence[str] = CITIES) -> dict[str,
         raise FileNotFoundError(
             f"The folder {str(folder)!r} should hold the published files {wanted}. Found {held} there. {WHERE}"
         )
-    return {name: _city(path, _stamp(path)) for name, path in found.items() if path is not None}
+    return {name: _read(path) for name, path in found.items() if path is not None}
+
+
+def _read(path: Path) -> City:
+    """Return a city in memory of the caller's own: what is kept stays as it was read."""
+    city, DATA_DIGESTS[path.name] = _city(path, _stamp(path))
+    return City(city.hour.clone(), city.x.clone())
 
 
 def _file(folder: Path, city: str) -> Path | None:
@@ -100,9 +107,9 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=len(CITIES))
-def _city(path: Path, stamp: tuple[int, int]) -> City:
-    """Read a file, once for as long as it stays what it is."""
-    DATA_DIGESTS[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+def _city(path: Path, stamp: tuple[int, int]) -> tuple[City, str]:
+    """Read a file, and its digest, once for as long as it stays what it is."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
         wanted = {"year", "month", "day", "hour", "season", STATION, "cbwd", *WEATHER}
@@ -112,7 +119,12 @@ def _city(path: Path, stamp: tuple[int, int]) -> City:
         rows = [_row(row, path.name, line) for line, row in enumerate(reader, start=2)]
     if not rows:
         raise ValueError(f"A file should hold hours. Found no row in {path.name}. {WHERE}")
-    return City(torch.tensor([hour for hour, _ in rows]), torch.tensor([values for _, values in rows]))
+    hours = [hour for hour, _ in rows]
+    for line, (before, hour) in enumerate(pairwise(hours), start=3):
+        if hour <= before:
+            found = f"hour {hour} since 2010 behind {before} in line {line} of {path.name}"
+            raise ValueError(f"Hours should rise from line to line. Found {found}. Sort the file, and keep one line an hour.")
+    return City(torch.tensor(hours), torch.tensor([values for _, values in rows])), digest
 
 
 def _row(row: Mapping[str, str], name: str, line: int) -> tuple[int, list[float]]:
@@ -126,13 +138,13 @@ def _hours(row: Mapping[str, str], name: str, line: int) -> int:
     """Since the beginning of 2010."""
     try:
         year, month, day, hour = (int(row[key]) for key in ("year", "month", "day", "hour"))
-        date = datetime.date(year, month, day)
+        date = datetime.datetime(year, month, day, hour)
     except (TypeError, ValueError):
         found = [row[key] for key in ("year", "month", "day", "hour")]
         raise ValueError(
-            f"Every line should have a date and an hour. Found {found} in line {line} of {name}. {WHERE}"
+            f"Every line should have a date and an hour from 0 to 23. Found {found} in line {line} of {name}. {WHERE}"
         ) from None
-    return (date - datetime.date(2010, 1, 1)).days * 24 + hour
+    return (date - datetime.datetime(2010, 1, 1)).days * 24 + hour
 
 
 def _kinds(row: Mapping[str, str], key: str, kinds: Sequence[str], name: str, line: int) -> list[float]:

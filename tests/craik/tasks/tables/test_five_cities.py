@@ -99,3 +99,37 @@ def test_refusals(folder):
         forecasts(city, 2, between=(1, 2))
     with pytest.raises(ValueError, match="horizon"):
         forecasts(city, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("2010,1,1,2,4", "2010,1,1,25,4", r"an hour from 0 to 23.*'25'.* in line 4"),
+        ("2010,1,1,2,4", "2010,1,1,1,4", r"rise from line to line. Found hour 1 since 2010 behind 1 in line 4 of Bei"),
+        ("2010,1,2,1,4", "2010,1,1,0,4", r"rise from line to line. Found hour 0 since 2010 behind 7 in line 10"),
+    ],
+)
+def test_hours_rise(folder, old, new, sentence):
+    path = folder / "BeijingPM20100101_20151231.csv"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(ValueError, match=sentence):
+        five_cities(folder, cities=("Beijing",))
+
+
+def test_what_a_reader_changes_stays_its_own(folder):
+    first = five_cities(folder, cities=("Beijing",))["Beijing"]
+    first.x.zero_()
+    first.hour.add_(1)
+    again = five_cities(folder, cities=("Beijing",))["Beijing"]
+    assert again.x[0, 0] == 100
+    assert again.hour[0] == 0
+
+
+def test_digests_are_those_of_the_files_read_last(folder, tmp_path_factory):
+    other, name = tmp_path_factory.mktemp("other"), "BeijingPM20100101_20151231.csv"
+    (other / name).write_text((folder / name).read_text().replace("1021", "1022"))
+    found = []
+    for one in (folder, other, folder):
+        five_cities(one, cities=("Beijing",))
+        found.append(DATA_DIGESTS[name])
+    assert found[0] == found[2] != found[1]

@@ -122,6 +122,11 @@ def test_interactions_say_nothing_alone():
     assert by_site[8] == -1.0
 
 
+def test_habits_are_a_share():
+    with pytest.raises(ValueError, match=r"`clear` should lie in \[0, 1\]. Found 90"):
+        wards(0, clear=90.0)
+
+
 @pytest.mark.usefixtures("as_installed")
 @pytest.mark.parametrize(
     "draw",
