@@ -67,7 +67,7 @@ class SimulatedVoxels:
         check_positive("gain", gain)
         if len(pictures) < 2:
             raise ValueError(
-                f"`pictures` should be two or more: answers have a variance over them. Found {len(pictures)}. `respond` takes one."
+                f"`pictures` should be two or more: answers have a variance over them. Found {len(pictures)}. Use `respond`."
             )
         clean = self.respond(pictures)
         clean = (clean - clean.mean(0)) / clean.std(0).clamp(min=1e-6)
@@ -108,7 +108,7 @@ def simulated_voxels(
     for number in sizes:
         check_finite("sizes", number)
     if not LEAST_SIZE <= sizes[0] <= sizes[1]:
-        raise ValueError(f"`sizes` should rise and be at least {LEAST_SIZE} pixels. Found {sizes}. The usual ones are (0.8, 2.0).")
+        raise ValueError(f"`sizes` should rise and be at least {LEAST_SIZE} pixels. Found {sizes}. Take (0.8, 2.0).")
     check_share("pooled", pooled)
     check_flag("balanced", balanced)
     draw = torch.rand(5, count, 1, generator=generator)

@@ -87,6 +87,6 @@ def test_what_only_rounding_moves_keeps_the_unit_one():
 
 @pytest.mark.usefixtures("as_installed")
 def test_another_bonus_is_refused_before_anything_is_kept(tmp_path):
-    with pytest.raises(ValueError, match="`alive_bonus` should be .*while-healthy.* Found 'Always'"):
+    with pytest.raises(ValueError, match=r"`alive_bonus` should be .*while-healthy.* Found 'Always'"):
         mujoco("Hopper", alive_bonus="Always", cache=tmp_path)
     assert list(tmp_path.iterdir()) == []

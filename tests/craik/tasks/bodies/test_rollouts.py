@@ -58,7 +58,7 @@ def test_who_changes_the_draws_raises_the_version():
 @pytest.mark.usefixtures("as_installed")
 @pytest.mark.parametrize("call", [lambda *which: collect(*which, seed=0, count=1), rollouts.make_environment])
 def test_bonuses_and_bodies_that_there_are_not_are_refused(call):
-    with pytest.raises(ValueError, match="`alive_bonus` should be .* Found 'Always'"):
+    with pytest.raises(ValueError, match=r"`alive_bonus` should be .* Found 'Always'"):
         call("Hopper", "Always")
-    with pytest.raises(ValueError, match="`environment` should be .* Found 'Ant'"):
+    with pytest.raises(ValueError, match=r"`environment` should be .* Found 'Ant'"):
         call("Ant", "always")

@@ -59,5 +59,5 @@ def test_the_quarter_is_that_of_the_levels_own_size():
     assert (found.goal[share > 0] // 8 >= 4).all()
     assert (found.goal[share > 0] % 8 < 4).all()
     assert torch.equal(share, lower_left(found, 8))
-    with pytest.raises(ValueError, match="`size` should be what the levels of `library` have, 8. Found 6"):
+    with pytest.raises(ValueError, match=r"`size` should be what the levels of `library` have, 8. Found 6"):
         lower_left(found, 6)

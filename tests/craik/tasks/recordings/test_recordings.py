@@ -110,7 +110,7 @@ def test_a_file_that_is_no_hdf5_is_refused(tmp_path):
 
 def test_what_would_be_nan_is_refused():
     voxels = simulated_voxels(4, 5, 5, torch.Generator().manual_seed(0))
-    with pytest.raises(ValueError, match="`pictures` should be two or more: .* Found 1"):
+    with pytest.raises(ValueError, match=r"`pictures` should be two or more: .* Found 1"):
         voxels.record(torch.rand(1, 1, 5, 5), 0.0, 1, torch.Generator())
     with pytest.raises(ValueError, match=r"`sizes` should rise and be at least 0\.06 .* Found \(0\.02, 0\.03\)"):
         simulated_voxels(4, 5, 5, torch.Generator(), sizes=(0.02, 0.03))
@@ -123,7 +123,7 @@ def test_what_would_be_nan_is_refused():
 @pytest.mark.usefixtures("as_installed")
 def test_voxels_draw_nothing_from_torchs_own_generator():
     voxels = simulated_voxels(4, 5, 5, torch.Generator().manual_seed(0))
-    with pytest.raises(TypeError, match="`generator` should be a torch.Generator"):
+    with pytest.raises(TypeError, match=r"`generator` should be a torch.Generator"):
         simulated_voxels(4, 5, 5, None)
-    with pytest.raises(TypeError, match="`generator` should be a torch.Generator"):
+    with pytest.raises(TypeError, match=r"`generator` should be a torch.Generator"):
         voxels.record(torch.rand(3, 1, 5, 5), 0.5, 1, None)

@@ -83,5 +83,5 @@ def test_files_in_another_encoding_than_they_say_are_refused(tmp_path):
 
 @pytest.mark.usefixtures("as_installed")
 def test_one_path_is_no_list_of_paths(tmp_path):
-    with pytest.raises(TypeError, match="`paths` should be a list of paths. .* Put one path into a list"):
+    with pytest.raises(TypeError, match=r"`paths` should be a list of paths. .* Put one path into a list"):
         code_tokens(str(tmp_path))

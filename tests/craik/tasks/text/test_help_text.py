@@ -52,5 +52,5 @@ def test_bad_input(tmp_path):
 
 @pytest.mark.usefixtures("as_installed")
 def test_one_path_is_no_list_of_paths(tmp_path):
-    with pytest.raises(TypeError, match="`paths` should be a list of paths. .* Put one path into a list"):
+    with pytest.raises(TypeError, match=r"`paths` should be a list of paths. .* Put one path into a list"):
         help_text(str(tmp_path))

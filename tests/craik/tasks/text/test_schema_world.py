@@ -65,7 +65,7 @@ def test_bad_input():
         SchemaWorld(seed=0, verbs=17)
     with pytest.raises(ValueError, match="names"):
         SchemaWorld(seed=0, names=3)
-    with pytest.raises(ValueError, match="Names should be no other words of the world. Found rude among 4900"):
+    with pytest.raises(ValueError, match=r"Names should be no other words of the world. Found rude among 4900"):
         SchemaWorld(seed=0, environments=100, names=49, adjectives=32)
     with pytest.raises(ValueError, match="at most 4900"):
         made_names(4901)

@@ -122,7 +122,7 @@ def test_layouts_have_one_length_and_tell_what_is_absent():
         (BoardGeometry, {"columns": 5}, "`columns` should be at most 4"),
         (BoardGeometry, {"rows": 0}, "`rows` should be at least 1"),
         (BoardGeometry, {"funnel_probability": 1.2}, r"`funnel_probability` should lie in \[0, 1\]"),
-        (BoardGeometry, {"columns": 1, "rows": 3}, "`starts` should be \"all\" where the top row has one place"),
+        (BoardGeometry, {"columns": 1, "rows": 3}, '`starts` should be "all" where the top row has one place'),
         (BallPhysics, {"time_step": 0.0}, "`time_step` should be positive"),
         (BallPhysics, {"substeps": 0}, "`substeps` should be at least 1"),
         (FallRecording, {"frame_every": 0}, "`frame_every` should be at least 1"),
@@ -137,5 +137,5 @@ def test_bad_settings_are_refused(bundle, changes, rule):
 
 @pytest.mark.usefixtures("as_installed")
 def test_starts_that_there_are_not_are_refused():
-    with pytest.raises(ValueError, match="`starts` should be \"released\" or \"all\". Found 'every'"):
+    with pytest.raises(ValueError, match=r"`starts` should be \"released\" or \"all\". Found 'every'"):
         BoardGeometry(starts="every")

@@ -107,5 +107,5 @@ def test_bad_settings_are_refused(bundle, changes, rule):
 
 @pytest.mark.usefixtures("as_installed")
 def test_sizes_that_are_not_whole_are_refused():
-    with pytest.raises(TypeError, match="`height` should be a whole number. Found 20.0"):
+    with pytest.raises(TypeError, match=r"`height` should be a whole number. Found 20.0"):
         BuildingGeometry(height=20.0)
