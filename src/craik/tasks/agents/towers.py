@@ -104,7 +104,11 @@ def expert(positions: Float[Tensor, "B n 3"], below: Int[Tensor, "B n"]) -> tupl
 
 
 def demonstrate(starts: Float[Tensor, "B n 3"], below: Int[Tensor, "B n"]) -> Demonstrations:
-    """Let the expert build each task from its start."""
+    """Let the expert build each task from its start.
+
+    Raises:
+        ValueError: a task that puts two blocks onto one, or a start in which the expert's block cannot be moved.
+    """
     frames, present, movers, bases = list[Tensor](), list[Tensor](), list[Tensor](), list[Tensor]()
     positions, going = starts, torch.ones(len(starts), dtype=torch.bool)
     while bool(going.any()):
@@ -113,6 +117,14 @@ def demonstrate(starts: Float[Tensor, "B n 3"], below: Int[Tensor, "B n"]) -> De
             kept.append(value)
         going = going & (mover >= 0)
         after = move(positions, mover.clamp(min=0), base.clamp(min=0))
+        stuck = going & (standing(after) == standing(positions)).all(1)  # the expert would say the same for ever
+        if bool(stuck.any()):
+            row = int(stuck.long().argmax())
+            raise ValueError(
+                "Tasks should put one block onto a block, and starts have blocks free that are to be moved. Found block "
+                f"{int(mover[row])}, which cannot be put onto {int(base[row])}, in demonstration {row}. Use starts of "
+                "`scattered` and tasks of `tasks`."
+            )
         positions = torch.where(going[:, None, None], after, positions)
     return Demonstrations(*(torch.stack(parts, 1) for parts in (frames, present, movers, bases)))
 

@@ -9,7 +9,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_positive, check_whole
+from craik.arguments import check_generator, check_not_negative, check_positive, check_whole
+
+MOST_MISSES = 100_000
+"""Pairs that are drawn near the wall without finding one, before that is an error."""
 
 
 @dataclass(frozen=True)
@@ -78,16 +81,25 @@ class TwoRooms:
 
         Raises:
             TypeError: a count that is no whole number, no generator.
-            ValueError: a count below 1.
+            ValueError: a count below 1, a negative distance, no wall that is farther than a step from the gap.
         """
         check_generator("generator", generator)
         check_whole("count", count, 1)
+        check_not_negative("within", within)
         found: list[Tensor] = []
+        walled = self.gap[0] - self.step > -1 or self.gap[1] + self.step < 1
+        misses = 0 if walled else MOST_MISSES
         while sum(map(len, found)) < count:
+            if misses >= MOST_MISSES:
+                raise ValueError(
+                    "There should be wall farther than a step from the gap, and pairs near it. Found none with the gap "
+                    f"{self.gap}, steps of {self.step} and a distance of {within}. Take a smaller gap, step or distance."
+                )
             x = within * torch.rand(4 * count, 2, generator=generator) * torch.tensor([-1.0, 1.0])
             y = (2 * torch.rand(4 * count, 1, generator=generator) - 1) + within * (
                 torch.rand(4 * count, 2, generator=generator) - 0.5
             )
             far = ((y < self.gap[0] - self.step) | (y > self.gap[1] + self.step)).all(1) & (y.abs() <= 1).all(1)
             found.append(torch.stack((x, y), -1)[far])
+            misses = 0 if bool(far.any()) else misses + len(far)
         return torch.cat(found)[:count]

@@ -51,3 +51,11 @@ def test_starts_are_apart():
     assert (torch.cdist(found, found) + 10 * torch.eye(5)).min() >= 0.4
     with pytest.raises(ValueError, match="smaller distance"):
         scattered(1, 5, torch.Generator(), near=3.0)
+
+
+def test_tasks_that_cannot_be_built_are_refused():
+    with pytest.raises(ValueError, match=r"one block onto a block.* Found block 1, which cannot be put onto 2, in .* 1\."):
+        demonstrate(starts(2, 3), torch.tensor([[TABLE, 0, 1], [2, 2, TABLE]]))
+    covered = move(starts(1, 3), torch.tensor([2]), torch.tensor([0]))
+    with pytest.raises(ValueError, match=r"Found block 0, which cannot be put onto 1"):
+        demonstrate(covered, torch.tensor([[1, TABLE, TABLE]]))

@@ -44,3 +44,9 @@ def test_pairs_near_the_wall_are_on_either_side():
 def test_nothing_is_drawn_from_torchs_own_generator(draw):
     with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
         draw(None)
+
+
+@pytest.mark.parametrize(("rooms", "within"), [(TwoRooms(gap=(-0.9, 0.9)), 0.15), (TwoRooms(), 1e9)])
+def test_where_no_pair_is_near_the_wall_that_is_said(rooms, within):
+    with pytest.raises(ValueError, match=r"should be wall farther than a step from the gap.* Found none with the gap \("):
+        rooms.near_the_wall(500, torch.Generator().manual_seed(0), within)
