@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.arguments import check_positive
 from craik.tasks.privileged import Part, PrivilegedData, check_sizes
 from craik.tasks.streams import stream
 
@@ -56,11 +57,11 @@ def noisy_labels(
         test: test examples; the Bayes loss is the mean entropy over their probabilities.
 
     Raises:
-        ValueError: a size below 1, or a scale that is not positive.
+        TypeError: a scale that is no number.
+        ValueError: a size below 1, or a scale that is not positive and finite.
     """
     check_sizes({"inputs": inputs, "examples": examples, "privileged": privileged, "selection": selection, "test": test})
-    if logit_scale <= 0:
-        raise ValueError(f"`logit_scale` should be positive. Found {logit_scale}.")
+    check_positive("logit_scale", logit_scale)
     generator = stream(seed, "noisy labels")
     mixing = _uniform(CLASSES, inputs, generator)
     view = _uniform(privileged, CLASSES, generator)
@@ -73,7 +74,8 @@ def noisy_labels(
         return Part(x, logits @ view.T, y), probabilities
 
     (train, _), (chosen, _), (tested, probabilities) = draw(examples), draw(selection), draw(test)
-    entropy = -(probabilities * probabilities.log()).sum(dim=1).mean()
+    surprise = (probabilities * probabilities.log()).masked_fill(probabilities == 0, 0.0)  # 0 log 0 is 0
+    entropy = -surprise.sum(dim=1).mean()
     return NoisyLabelsData(PrivilegedData(train, chosen, tested), float(entropy), probabilities)
 
 

@@ -17,6 +17,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from craik.arguments import check_generator
+
 
 class Split(NamedTuple):
     """Examples b with d = 2 + shortcut inputs (the spiral plane first), labels 0 or 1, and environment ids."""
@@ -107,7 +109,11 @@ def spiral_points(
     """Draw points on two interlocked spirals and their labels.
 
     Radius r ~ Uniform(0.08, 1), angle 2 pi n r, half a turn further for label 1; then uniform noise on the radius.
+
+    Raises:
+        TypeError: no generator.
     """
+    check_generator("generator", generator)
     radius = torch.empty(count, dtype=torch.float64).uniform_(0.08, 1.0, generator=generator)
     labels = torch.randint(0, 2, (count,), generator=generator)
     angle = 2 * math.pi * revolutions * radius + math.pi * labels
@@ -134,10 +140,15 @@ def spirals(
         held_out: how much there is beside the training data.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, or one training example, which has no variance to divide by.
     """
     for name, size in {"environments": environments, "examples": examples}.items():
         _at_least_one(name, size)
+    if mechanism.unit_variance and environments * examples < 2:
+        raise ValueError(
+            "Training examples should be two or more: spirals are divided by their standard deviation. Found 1. Draw more, or "
+            "take Mechanism(unit_variance=False)."
+        )
     generator = torch.Generator().manual_seed(seed)
 
     def draw(groups: int, count: int, shortcut_of_label: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:

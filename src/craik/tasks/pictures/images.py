@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Generator, Tensor
 
+from craik.arguments import check_generator
+
 
 class Images(NamedTuple):
     """Labelled images: floats in [0, 1], or bytes where there are too many to hold as floats (`pixels` converts a batch)."""
@@ -53,8 +55,10 @@ def with_random_labels(
         The labels, and True where a label is now another than it was.
 
     Raises:
+        TypeError: no generator.
         ValueError: a share outside [0, 1], or labels outside the classes.
     """
+    check_generator("generator", generator)
     if not 0 <= share <= 1:
         raise ValueError(f"`share` should lie in [0, 1]: 1 redraws every label. Found {share}.")
     if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -63,3 +65,10 @@ def test_the_seed_decides_and_the_global_generator_is_left_alone():
 def test_bad_settings_are_refused(name, value):
     with pytest.raises(ValueError, match=rf"`{name}` should be .* Found 0"):
         noisy_labels(0, **{name: value})
+
+
+def test_classes_without_probability_add_nothing_to_the_bayes_loss():
+    found = noisy_labels(6, inputs=6, examples=5, logit_scale=1000.0, test=200)
+    assert (found.test_probabilities == 0).any()
+    literal = [-sum(p * math.log(p) for p in row if p > 0) for row in found.test_probabilities.double().tolist()]
+    assert found.bayes_loss == pytest.approx(sum(literal) / 200, rel=1e-5)

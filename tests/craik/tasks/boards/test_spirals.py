@@ -97,3 +97,16 @@ def test_sizes_below_one_are_refused(bundle, name):
 def test_negative_scales_are_refused(bundle, name):
     with pytest.raises(ValueError, match=rf"`{name}` should not be negative\. Found -1"):
         bundle(**{name: -1 if name == "dims" else -1.0})
+
+
+def test_one_example_has_no_variance():
+    with pytest.raises(ValueError, match=r"two or more: .* Found 1\. .*unit_variance=False"):
+        spirals(0, **{**SMALL, "environments": 1, "examples": 1})
+    raw = spirals(0, **{**SMALL, "environments": 1, "examples": 1}, mechanism=Mechanism(unit_variance=False))
+    assert raw.train.x.isfinite().all()
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_points_are_not_drawn_from_torchs_own_generator():
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        spiral_points(3, 1, 0.0, None)
