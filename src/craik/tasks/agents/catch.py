@@ -83,7 +83,7 @@ class Catch:
         board: what they share.
 
     Raises:
-        TypeError: no generator.
+        TypeError: no generator, or variants that are not whole.
         ValueError: no environment, or a variant that there is not.
 
     Example:
@@ -100,10 +100,13 @@ class Catch:
 
     def __init__(self, variants: Sequence[int] | Tensor, generator: Generator, board: Board = Board()) -> None:
         check_generator("generator", generator)
-        self.variants = torch.as_tensor(variants, dtype=torch.int64)
+        self.variants = torch.as_tensor(variants)
         if self.variants.dim() != 1 or len(self.variants) == 0:
             found = tuple(self.variants.shape)
             raise ValueError(f"`variants` should be one integer for each of at least one environment. Found shape {found}.")
+        if self.variants.is_floating_point() or self.variants.dtype == torch.bool:
+            raise TypeError(f"`variants` should be whole numbers. Found {self.variants.dtype}. Convert them with .long().")
+        self.variants = self.variants.long()
         if not 0 <= int(self.variants.min()) <= int(self.variants.max()) < VARIANTS:
             raise ValueError(
                 f"`variants` should lie between 0 and {VARIANTS - 1}. Found {sorted(set(self.variants.tolist()))}."

@@ -42,7 +42,7 @@ class Harvest:
         regrowth: probability in a step by the number of apples near, the last one for as many and more.
 
     Raises:
-        TypeError: no whole numbers.
+        TypeError: no whole numbers, or rates that are no tuple.
         ValueError: no room for a patch or for all agents, rates that are no probabilities.
     """
 
@@ -59,6 +59,7 @@ class Harvest:
         check_whole("patch", self.patch)
         check_not_negative("radius", self.radius)
         _check_room("a patch", min(self.height, self.width) - 2, 2 * self.patch + 1)
+        check_kind("regrowth", self.regrowth, tuple, "a tuple of probabilities", way_out="Write tuple(rates).")
         if not self.regrowth:
             raise ValueError("`regrowth` should hold a probability or more. Found none. (0.05,) is one that never ends.")
         for near, rate in enumerate(self.regrowth):

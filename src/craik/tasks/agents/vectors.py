@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from craik.arguments import check_whole
+
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
@@ -31,7 +33,7 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
     """Return a task as a `gymnasium.vector.VectorEnv` with `AutoresetMode.SAME_STEP`, which speaks numpy.
 
     Observations are a Box without bounds, actions Discrete or a Box, of float32. A reset without a seed begins other episodes
-    than the one before, as gymnasium has it.
+    than the one before, as gymnasium has it; one seed is for all of them.
 
     Raises:
         ImportError: gymnasium is not installed.
@@ -60,6 +62,8 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
             self.action_space = batch_space(self.single_action_space, task.num_envs)
 
         def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
+            if seed is not None:
+                check_whole("seed", seed, why="one for all environments")
             return task.reset(seed=None if seed is None else int(seed))[0].numpy(), {}
 
         def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # noqa: ANN401  # numpy's

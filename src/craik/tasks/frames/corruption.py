@@ -1,9 +1,12 @@
 """Episodes that are partly corrupted: frames that are missing, frames that are noise, and another pace."""
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float
+
+from craik.arguments import check_one_of, check_share
 
 Kind = Literal["clean", "missing", "noise", "speed"]
 
@@ -11,17 +14,27 @@ SLOWEST, FASTEST = 0.5, 2.0
 """An episode's pace is drawn between these, evenly in its logarithm."""
 
 
-class Corruption(NamedTuple):
+@dataclass(frozen=True)
+class Corruption:
     """What is done to training episodes.
 
-    Attributes:
+    Args:
         kind: "missing": frames are left out; "noise": a frame's numbers are replaced, each by one drawn evenly from its range;
             "speed": the whole episode is played at a pace of its own.
         level: the share of frames that are left out or replaced; the first and the last are kept.
+
+    Raises:
+        TypeError: a level that is no number.
+        ValueError: another kind, or a level outside [0, 1].
     """
 
     kind: Kind
     level: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what would hit no frame or all of them."""
+        check_one_of("kind", self.kind, get_args(Kind))
+        check_share("level", self.level)
 
     @property
     def name(self) -> str:

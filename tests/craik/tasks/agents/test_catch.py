@@ -95,3 +95,11 @@ def test_a_reset_without_a_seed_goes_on():
     assert not (seen[1] == seen[2]).all()
     assert (face.reset(seed=5)[0] == seen[0]).all()
     assert (face.reset()[0] == seen[1]).all()
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_variants_and_seeds_are_whole():
+    with pytest.raises(TypeError, match=r"`variants` should be whole numbers. Found torch.float32"):
+        Catch([0.9, 1.7], torch.Generator())
+    with pytest.raises(TypeError, match=r"`seed` should be a whole number: one for all environments. Found .* of type list"):
+        vector_env(made()).reset(seed=[1, 2])

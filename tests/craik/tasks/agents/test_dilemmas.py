@@ -207,3 +207,9 @@ def test_refusals():
         step(HARVEST, state, torch.zeros(2, 2, dtype=torch.long), Generator())
     with pytest.raises(TypeError):
         step(HARVEST, state, torch.zeros(2, 3, dtype=torch.long), None)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_rates_are_a_tuple():
+    with pytest.raises(TypeError, match=r"`regrowth` should be a tuple of probabilities.* Write tuple\(rates\)"):
+        Harvest(regrowth=[0.0, 0.1])
