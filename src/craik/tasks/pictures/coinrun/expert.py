@@ -59,7 +59,8 @@ def train(
         python: an interpreter that can import Procgen.
         training: the settings.
         on_progress: told the steps and the mean return of the last 100 episodes after every roll-out.
-        start: trained on from here, so much more, with Adam's moments and the rewards' scale anew; None begins from scratch.
+        start: trained on from here, so much more, with Adam's moments and the rewards' scale anew, on levels in an order of its
+            own; None begins from scratch.
         keep: given the expert as it is after every roll-out, so that an interrupted training leaves one.
 
     Raises:
@@ -67,7 +68,8 @@ def train(
     """
     sb3, begin = stable_baselines3(), time.perf_counter()
     how, seed = training.hyperparameters, training.seed + (0 if start is None else start.steps)
-    with Levels(python, how.games, levels=0, mode=training.mode, seed=training.seed) as levels, _seeded(seed):
+    order = training.seed if start is None else seed % 2**31  # other levels than those that the start began with
+    with Levels(python, how.games, levels=0, mode=training.mode, seed=order) as levels, _seeded(seed):
         returns = deque[float](maxlen=100)
         model = make_ppo(sb3, make_games(sb3, levels, how.discount if how.scale_rewards else None), how)
         before = 0.0 if start is None else start.seconds

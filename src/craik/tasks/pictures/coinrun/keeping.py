@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import torch
@@ -33,7 +34,7 @@ def load(path: Path) -> Expert:
         policy.load_state_dict(found["state"])
         policy.set_training_mode(False)
         return Expert(policy, found["steps"], found["seconds"], found["mean_return"])
-    except (OSError, KeyError, RuntimeError, TypeError, ValueError, EOFError) as error:
+    except (OSError, LookupError, RuntimeError, TypeError, ValueError, EOFError, pickle.UnpicklingError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CollectorError(
             f"an expert must be a file written by craik coinrun collect, but {path} is not ({reason})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +47,9 @@ class Levels:
         start: the first level's number.
         mode: Procgen's difficulty, "easy" or "hard".
         seed: decides the order in which levels come.
+
+    Raises:
+        CollectorError: the interpreter cannot be run, or the simulator ends.
     """
 
     def __init__(self, python: Path, games: int, levels: int, start: int = 0, mode: str = "easy", seed: int = 0) -> None:
@@ -54,10 +58,18 @@ class Levels:
         options = {"num": games, "levels": levels, "start": start, "mode": mode, "seed": seed}
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         # -I: neither PYTHONPATH nor this folder, so that nothing of this Python's packages gets into that one
-        self._process = subprocess.Popen(
-            [str(python), "-I", str(script), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        self._observation = self._read()
+        pipe, command = subprocess.PIPE, [str(python), "-I", str(script), *words]
+        try:
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise CollectorError(
+                f"the simulator must be run by a Python, but {python} cannot be run ({error.strerror}); name another"
+            ) from error
+        try:
+            self._observation = self._read()
+        except BaseException:
+            self.close()
+            raise
 
     def observe(self) -> Observation:
         """What the games show now."""
@@ -68,10 +80,14 @@ class Levels:
 
         Raises:
             CollectorError: the simulator's process has ended.
+            ValueError: more or fewer actions than games.
         """
+        moves = np.ascontiguousarray(actions, dtype=np.int32)
+        if moves.shape != (self.games,):  # the simulator would wait for the rest
+            raise ValueError(f"`actions` should be one a game, of shape {(self.games,)}. Found the shape {moves.shape}.")
         try:
             stdin = _pipe(self._process.stdin)
-            stdin.write(np.ascontiguousarray(actions, dtype=np.int32).tobytes())
+            stdin.write(moves.tobytes())
             stdin.flush()
         except BrokenPipeError:
             raise self._obituary() from None
@@ -80,7 +96,8 @@ class Levels:
 
     def close(self) -> None:
         """End the simulator's process."""
-        _pipe(self._process.stdin).close()
+        with contextlib.suppress(BrokenPipeError):  # what is still to be written when it has ended already
+            _pipe(self._process.stdin).close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:

@@ -84,3 +84,25 @@ def test_a_finished_installation_is_used_again(tmp_path):
     home.mkdir()
     (home / "installed").touch()
     assert interpreters.interpreter(tmp_path) == home / "bin" / "python"
+
+
+def test_a_simulator_that_has_ended_is_closed(python):
+    with Levels(python, games=2, levels=3, seed=13) as levels:
+        for _ in range(2):
+            levels.step(np.zeros(2, dtype=np.int32))
+        for _ in range(2):
+            with pytest.raises(CollectorError, match="but it ended"):
+                levels.step(np.zeros(2, dtype=np.int32))
+    assert levels._process.returncode is not None
+    assert levels._process.stdout.closed
+    assert levels._process.stderr.closed
+
+
+def test_actions_are_one_a_game(python):
+    with Levels(python, games=2, levels=3) as levels, pytest.raises(ValueError, match=r"of shape \(2,\). Found .* \(1,\)"):
+        levels.step(np.zeros(1, dtype=np.int32))
+
+
+def test_an_interpreter_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(CollectorError, match=r"must be run by a Python, but .*nowhere cannot be run \(No such file"):
+        Levels(tmp_path / "nowhere", games=2, levels=3)

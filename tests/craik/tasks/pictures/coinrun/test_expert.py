@@ -8,6 +8,7 @@ import torch
 
 from craik.tasks.pictures.coinrun import expert as experts
 from craik.tasks.pictures.coinrun import keeping, ppo
+from craik.tasks.pictures.coinrun.errors import CollectorError
 from craik.tasks.pictures.coinrun.games import make_games
 from craik.tasks.pictures.coinrun.levels import Levels
 
@@ -64,3 +65,26 @@ def test_rewards_can_be_left_as_they_are(python):
         games = make_games(sb3, levels)
         games.reset()
         assert [games.step(np.array([7, 7]))[1].tolist() for _ in range(3)] == [[0, 0], [0, 0], [10, 10]]
+
+
+def test_who_trains_on_plays_levels_in_another_order(python, monkeypatch):
+    seeds = []
+
+    def noted(*_, seed, **__):
+        seeds.append(seed)
+        raise CollectorError("enough")
+
+    monkeypatch.setattr(experts, "Levels", noted)
+    for steps in (None, 48, 2**31 + 5):
+        start = None if steps is None else experts.Expert(None, steps, 0.0, None)
+        with pytest.raises(CollectorError, match="enough"):
+            experts.train(python, replace(TRAINING, seed=3), start=start)
+    assert seeds == [3, 51, 8]
+
+
+def test_files_that_hold_no_expert_are_refused(tmp_path):
+    (tmp_path / "text.pt").write_bytes(b"no expert")
+    torch.save(torch.zeros(3), tmp_path / "tensor.pt")
+    for name in ("text.pt", "tensor.pt"):
+        with pytest.raises(CollectorError, match="must be a file written by craik coinrun collect"):
+            keeping.load(tmp_path / name)
