@@ -22,6 +22,8 @@ def glyphs(
 ) -> Images:
     """Return characters in random fonts, heights and places, with noise.
 
+    What is moved over an edge comes in at the opposite one: a tall M or W, and with a large shift any, may have an end there.
+
     Args:
         seed: of everything that is drawn at random.
         count: how many.
@@ -35,7 +37,8 @@ def glyphs(
 
     Raises:
         ImportError: pillow or matplotlib is missing.
-        ValueError: no count, fewer than two characters, a size below 8, or negative noise or shift.
+        ValueError: no count, fewer than two characters, a size below 8, negative noise or shift, a character that a font lacks
+            or that shows nothing.
     """
     check_whole("count", count, 1)
     check_whole("size", size, 8)
@@ -60,12 +63,19 @@ def _drawn(characters: str, size: int) -> Tensor:
     """Return every character in every font at three heights, (characters, drawings, size, size)."""
     try:
         import matplotlib as mpl  # noqa: PLC0415  # an extra's
+        from matplotlib.ft2font import FT2Font  # noqa: PLC0415
         from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
             "Letters are drawn with pillow in matplotlib's fonts. One was not found: pip install -e '.[experiments]'."
         ) from error
     folder = Path(mpl.get_data_path()) / "fonts" / "ttf"
+    drawable = [FT2Font(str(folder / f"{name}.ttf")).get_char_index for name in FONTS]
+    lacking = "".join(one for one in characters if not all(index(ord(one)) for index in drawable))
+    if lacking:
+        raise ValueError(
+            f"`characters` should be in all fonts, DejaVu's: others are drawn as the same box. Found {lacking!r}. Drop them."
+        )
     drawings: list[list[np.ndarray]] = []
     for character in characters:
         own: list[np.ndarray] = []
@@ -75,5 +85,7 @@ def _drawn(characters: str, size: int) -> Tensor:
                 image = Image.new("L", (size, size))
                 ImageDraw.Draw(image).text((size / 2, size / 2), character, fill=255, font=font, anchor="mm")
                 own.append(np.asarray(image, dtype=np.float32) / 255)
+        if not all(drawing.any() for drawing in own):
+            raise ValueError(f"`characters` should show something. Found {character!r}, which is empty. Drop it.")
         drawings.append(own)
     return torch.from_numpy(np.array(drawings))

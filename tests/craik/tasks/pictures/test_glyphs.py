@@ -31,6 +31,8 @@ def test_an_i_is_narrower_than_an_o():
         (lambda: glyphs(0, 0), "`count`"),
         (lambda: glyphs(0, 2, 4), "`size`"),
         (lambda: glyphs(0, 2, characters="AA"), "all different"),
+        (lambda: glyphs(0, 2, characters="A日本"), "in all fonts.* Found '日本'"),
+        (lambda: glyphs(0, 2, characters="A "), "show something. Found ' '"),
     ],
 )
 def test_bad_input(make, sentence):
