@@ -32,7 +32,8 @@ def read_episodes(folder: str | Path, size: int) -> Episodes:
         FileNotFoundError: no table, or a picture that it names is missing.
         ImportError: pillow is not installed.
         TypeError: a size that is no whole number.
-        ValueError: other columns, an episode of one frame or in two parts, an action that is no finite number.
+        ValueError: other columns or two of one name, a picture that cannot be read, an episode of one frame or in two parts, an
+            action that is no finite number.
     """
     check_whole("size", size, 1)
     root = Path(folder)
@@ -58,7 +59,7 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
             f"A folder of frames holds {TABLE}: a row for each frame with file, episode, ended and its action's numbers. "
             f"Found no {str(path)!r}. Write one; the docstring of craik.tasks.frames.folders has the columns."
         )
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
         columns, rows = list(reader.fieldnames or []), list(reader)
     if columns[:3] != FIRST or len(columns) == len(FIRST) or not rows:
@@ -66,6 +67,9 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
             f"{TABLE} should have the columns file, episode, ended, then one or more for the action, and a row or more. "
             f"Found {columns} and {len(rows)} rows. Name the columns in its first line."
         )
+    double = sorted({name for name in columns if columns.count(name) > 1})
+    if double:
+        raise ValueError(f"Columns of {TABLE} should have names of their own. Found {', '.join(double)} twice. Rename one.")
     return columns[3:], rows
 
 
@@ -98,6 +102,11 @@ def _picture(path: Path, size: int) -> Tensor:
         raise FileNotFoundError(
             f"{TABLE} names pictures of its folder. Found no {str(path)!r}. Mend its name, or leave its row out."
         )
-    with Image.open(path) as image:
-        pixels = np.array(image.convert("RGB").resize((size, size), Image.Resampling.BOX))
+    try:
+        with Image.open(path) as image:
+            pixels = np.array(image.convert("RGB").resize((size, size), Image.Resampling.BOX))
+    except OSError as error:  # no picture, or one that breaks off
+        raise ValueError(
+            f"{TABLE} names pictures of its folder. Found {str(path)!r}, which cannot be read. Mend it."
+        ) from error
     return torch.from_numpy(pixels).movedim(-1, 0)

@@ -47,8 +47,15 @@ def write(recording: Recording, path: Path) -> None:
     """Write a recording to one file, atomically: the old content or the new, never half.
 
     Raises:
+        FileNotFoundError: no such folder.
+        TypeError: frames that are no bytes.
         ValueError: parts that share a level, or policies that are no probabilities.
     """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"A recording is written into a folder. Found none at {path.parent}. Make it first.")
+    for states in recording[:3]:
+        if states.frames.dtype != torch.uint8:
+            raise TypeError(f"Frames should be bytes, 0 to 255. Found {states.frames.dtype}. Convert them to torch.uint8.")
     problem = _problem(recording)
     if problem:
         raise ValueError(problem)
@@ -111,7 +118,9 @@ def _problem(recording: Recording) -> str:
         if not len(states.frames) == len(states.policy) == len(states.levels) > 0:
             return f"Every state should have a frame, a policy and a level. Found {len(states.frames)} frames in {name}."
         total = states.policy.sum(dim=1)
-        if not bool(((total - 1).abs() < 1e-3).all()) or bool((states.policy < 0).any()):
+        if bool((states.policy < 0).any()):
+            return f"Each policy should have no negative probability. Found {states.policy.min().item():g} in {name}."
+        if not bool(((total - 1).abs() < 1e-3).all()):
             return f"Each policy should add up to 1. Found {total[(total - 1).abs().argmax()].item():g} in {name}."
     return ""
 

@@ -33,7 +33,7 @@ def birds(folder: str | Path, train: bool = True) -> list[Bird]:
 
     Raises:
         FileNotFoundError: a file of the layout is missing; the sentence names it.
-        ValueError: a picture without captions.
+        ValueError: a picture without captions or part, or a line that is no number and what belongs to it.
     """
     root = Path(folder)
     for name in ("images.txt", "train_test_split.txt", "images", "text"):
@@ -42,8 +42,12 @@ def birds(folder: str | Path, train: bool = True) -> list[Bird]:
                 f"A folder of birds holds images.txt, train_test_split.txt, images and text. Found no {name} in {str(root)!r}. "
                 "They are described at https://www.vision.caltech.edu/datasets/cub_200_2011 and in AttnGAN's repository."
             )
-    paths = dict(line.split(maxsplit=1) for line in (root / "images.txt").read_text().splitlines() if line.strip())
-    parts = dict(line.split() for line in (root / "train_test_split.txt").read_text().splitlines() if line.strip())
+    paths, parts = (_numbered(root / name) for name in ("images.txt", "train_test_split.txt"))
+    lacking = next((number for number in paths if number not in parts), None)
+    if lacking is not None:
+        raise ValueError(
+            f"train_test_split.txt should say of every picture of images.txt where it belongs. Found none for {lacking!r}."
+        )
     return [_bird(root, path) for number, path in paths.items() if (parts[number] == "1") == train]
 
 
@@ -64,6 +68,17 @@ def picture(bird: Bird, size: int) -> Float[Tensor, "3 h w"]:
         left, top = ((length - side) // 2 for length in image.size)
         square = image.convert("RGB").crop((left, top, left + side, top + side)).resize((size, size))
     return torch.from_numpy(np.array(square)).float().div(255).movedim(-1, 0)
+
+
+def _numbered(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for place, line in enumerate(path.read_text().splitlines(), start=1):
+        words = line.split(maxsplit=1)
+        if len(words) == 1:
+            raise ValueError(f"A line should be a number and what belongs to it. Found {line!r} in line {place} of {path}.")
+        if words:
+            found[words[0]] = words[1].strip()
+    return found
 
 
 def _bird(root: Path, path: str) -> Bird:

@@ -36,6 +36,7 @@ def test_a_folder_becomes_episodes(folder):
     ("old", "new", "message"),
     [
         ("file,episode", "picture,episode", "columns file, episode, ended"),
+        ("left,gas", "gas,gas", "Found gas twice"),
         ("b0.png,b,", "b0.png,c,", "two frames or more"),
         ("a1.png,a,0,1,0.25", "a1.png,a,0,1,fast", "`gas` should be a finite number"),
         ("a1.png,a,0,1,0.25", "a1.png,a,0,nan,0", "`left` should be a finite number"),
@@ -56,3 +57,17 @@ def test_what_is_missing_is_named(folder, tmp_path_factory):
         read_episodes(tmp_path_factory.mktemp("empty"), 4)
     with pytest.raises(ValueError, match="size"):
         read_episodes(folder, 0)
+
+
+def test_a_table_may_begin_with_a_byte_order_mark(folder):
+    expected = read_episodes(folder, 4)
+    (folder / "actions.csv").write_text(TABLE, encoding="utf-8-sig")
+    assert torch.equal(read_episodes(folder, 4).actions, expected.actions)
+
+
+@pytest.mark.parametrize("content", [b"no picture", None])
+def test_broken_pictures_are_named(folder, content):
+    whole = (folder / "b1.png").read_bytes()
+    (folder / "b1.png").write_bytes(content or whole[:45])
+    with pytest.raises(ValueError, match=r"b1\.png', which cannot be read"):
+        read_episodes(folder, 4)

@@ -69,3 +69,15 @@ def test_birds_of_the_published_layout(tmp_path):
 def test_nothing_is_drawn_from_torchs_own_generator():
     with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
         captioned_digits(0, 3, "train", None)
+
+
+def test_lists_of_birds_that_do_not_fit_are_refused(tmp_path):
+    for name in ("images", "text"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "images.txt").write_text("1 001.Albatross/one.jpg\n2 002.Auk/two.jpg\n")
+    (tmp_path / "train_test_split.txt").write_text("1 1\n")
+    with pytest.raises(ValueError, match=r"where it belongs. Found none for '2'"):
+        birds(tmp_path)
+    (tmp_path / "train_test_split.txt").write_text("1 1\n2\n")
+    with pytest.raises(ValueError, match=r"Found '2' in line 2 of .*train_test_split\.txt"):
+        birds(tmp_path)

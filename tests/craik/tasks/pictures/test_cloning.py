@@ -46,3 +46,16 @@ def test_a_file_that_is_none_is_refused(tmp_path):
 
 def test_places_by_level():
     assert [places.tolist() for places in cloning.by_level(recording().train)] == [[2], [0, 1]]
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_a_file_does_not_hold_is_refused_when_it_is_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"Found none at .*nowhere. Make it first"):
+        cloning.write(recording(), tmp_path / "nowhere" / "r")
+    own = recording().test
+    with pytest.raises(TypeError, match=r"Frames should be bytes.* Found torch\.float32"):
+        cloning.write(recording()._replace(test=own._replace(frames=own.frames / 255)), tmp_path / "r")
+    negative = own._replace(policy=torch.tensor([[-0.5, 1.5, 0.0]] * 2))
+    with pytest.raises(ValueError, match=r"no negative probability. Found -0\.5 in test"):
+        cloning.write(recording()._replace(test=negative), tmp_path / "r")
+    assert list(tmp_path.iterdir()) == []
