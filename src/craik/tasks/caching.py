@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
+from craik.arguments import check_path
 from craik.tasks.simulators import version_of
 
 Arrays = Mapping[str, np.ndarray]
@@ -47,7 +48,7 @@ def key_of(version: int, arguments: Sequence[object], packages: Sequence[str]) -
     return hashlib.sha256(repr(made_from).encode()).hexdigest()[:16]
 
 
-def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[str, np.ndarray]:
+def cached(folder: str | Path | None, name: str, make: Callable[[], Arrays]) -> dict[str, np.ndarray]:
     """Return the arrays of a file, made first if it is not there or damaged.
 
     Two processes that want the same file do not both make it: the second waits, and logs a warning after some seconds. The
@@ -59,13 +60,15 @@ def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[s
         make: makes the arrays; none may hold Python objects.
 
     Raises:
+        TypeError: a folder that is no path.
         RuntimeError: asked for by a process that was started while the file is made, and imports the script that makes it: both
             would wait for ever.
     """
     if folder is None:
         return dict(make())
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.npz"
+    check_path("cache", folder)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    path = Path(folder) / f"{name}.npz"
     _refuse_to_wait_for_itself(path)
     with _waiting(path):
         found = _read(path)

@@ -17,6 +17,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from craik.arguments import check_whole
+
 T = TypeVar("T")
 
 OnProgress = Callable[[int, int], None]
@@ -57,15 +59,15 @@ def draw_many(
         on_progress: told after every sample.
 
     Raises:
+        TypeError: numbers that are not whole.
         ValueError: count, processes or max_rejections below 1, or a seed below 0.
         RuntimeError: a sample was rejected more than max_rejections times; a process that draws ended.
     """
-    workers = min(_cores() if processes is None else processes, count)
-    for name, value in {"count": count, "processes": workers, "max_rejections": max_rejections}.items():
-        if value < 1:
-            raise ValueError(f"`{name}` should be at least 1. Found {value}.")
-    if seed < 0:
-        raise ValueError(f"`seed` should not be negative. Found {seed}.")
+    wanted = _cores() if processes is None else processes
+    for name, value in {"count": count, "processes": wanted, "max_rejections": max_rejections}.items():
+        check_whole(name, value, 1)
+    check_whole("seed", seed)
+    workers = min(wanted, count)
     children = np.random.SeedSequence(seed).spawn(count)
     task = partial(_accepted, sample, max_rejections=max_rejections)
     items: list[T] = []

@@ -157,3 +157,13 @@ def test_a_process_that_waits_for_another_one_says_so(tmp_path, monkeypatch, cap
     other.join(10)
     assert caplog.messages == [f"Waiting for another process that makes or reads {tmp_path / 'world.npz'}."]
     assert len(made) == 1
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_a_folder_may_be_a_text(tmp_path):
+    make, made = counted()
+    for _ in range(2):
+        assert_same(caching.cached(str(tmp_path / "new"), "world", make))
+    assert len(made) == 1
+    with pytest.raises(TypeError, match=r"`cache` should be the path of a file or folder. Found 3"):
+        caching.cached(3, "world", make)

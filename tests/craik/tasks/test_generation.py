@@ -68,3 +68,10 @@ def test_samples_may_be_arrays():
 def test_bad_numbers_are_refused(changes, found):
     with pytest.raises(ValueError, match=f"`{found}` should"):
         draw_many(**{"sample": even_numbers, "count": 2, "seed": 0, **changes})
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("count", ["5", 2.5])
+def test_counts_that_are_not_whole_are_refused(count):
+    with pytest.raises(TypeError, match="`count` should be a whole number"):
+        draw_many(even_numbers, count, 0)
