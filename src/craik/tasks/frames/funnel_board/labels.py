@@ -2,7 +2,8 @@
 
 The ball counts as landed in a strip of `STRIP` world units above the platforms, below the necks of the last funnels: from
 there it can only fall onto the platform of its column. A frame says nothing until half a ball is seen in one column of
-the strip; of a sequence, the first frame that says something decides. On true frames this is always right.
+the strip; of a sequence, the first frame that says something decides. On true frames of the presets this is always right; of
+pictures with one pixel a unit it is wrong now and then.
 """
 
 import numpy as np
