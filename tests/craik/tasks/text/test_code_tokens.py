@@ -53,8 +53,8 @@ def test_bad_input(tmp_path):
 
 @pytest.mark.parametrize("sign", ["\x0c", "\x1c", "\u2028"])
 def test_lines_end_where_pythons_do(sign):
-    plain = {(line + 1, column): role for (line, column), role in roles_of("y = x\n").items()}
-    assert roles_of(f"# one{sign}line\ny = x\n") == plain
+    plain = {(line + 1, column): role for (line, column), role in roles_of("def go(x): pass\n").items()}
+    assert roles_of(f"# one{sign}line\ndef go(x): pass\n") == plain
 
 
 def test_roles_behind_a_form_feed(tmp_path):
