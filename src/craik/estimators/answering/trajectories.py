@@ -55,8 +55,9 @@ def _affordable(recorded: Recorded, question: Question) -> int:
     full = Budget()
     if question.budget is None:
         return full.steps
-    window = min(32, *(len(one) for one in recorded.frames))
-    tried = SkipForecaster(horizon=4, steps=8, evaluations=full.evaluations, window=max(2, window), random_state=question.seed)
+    window = max(2, min(32, *(len(one) for one in recorded.frames)))
+    horizon = min(4, window - 1)
+    tried = SkipForecaster(horizon=horizon, steps=8, evaluations=full.evaluations, window=window, random_state=question.seed)
     tried.fit(recorded.frames)  # the first time takes longer
     start = time.perf_counter()
     tried.fit(recorded.frames)

@@ -29,9 +29,10 @@ class SkipForecaster(BaseEstimator):
 
     Args:
         hidden: units of the one hidden layer; the network predicts the change of a standardised frame.
-        horizon: how many frames ahead a step may be matched; 1 is one-step prediction.
+        horizon: how many frames ahead a step may be matched, below `window`; 1 is one-step prediction.
         matching: "greedy", the frame that a prediction fits best (thesis algorithm 1); "relative", the one that it fits best
-            for how far states move in that time (ours); "fixed", always `horizon` frames ahead.
+            for how far states move in that time (ours); "fixed", always `horizon` frames ahead: frames of a piece that are left
+            over behind its last whole step are not matched.
         exploration: share of the training steps in which random matches give way to the best ones, where it is greedy.
         sampling: share of the training steps in which true frames give way to the model's own predictions as what it goes on
             from; 0 feeds true frames throughout.
@@ -91,6 +92,7 @@ class SkipForecaster(BaseEstimator):
         del y  # scikit-learn's signature
         self._check_settings()
         listed = self._listed(X)
+        self._check_lengths([len(one) for one in listed])
         generator = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         self._scaling = Scaling.of(np.concatenate(listed))
         pieces = [torch.tensor(self._scaling.applied(one), dtype=torch.float32, device=self.device) for one in listed]
@@ -119,11 +121,24 @@ class SkipForecaster(BaseEstimator):
         check_share("exploration", self.exploration)
         check_share("sampling", self.sampling)
         check_positive("learning_rate", self.learning_rate)
+        if self.horizon >= self.window:
+            raise ValueError(
+                f"`horizon` should be below `window`, as no frame of a piece is farther ahead. Found horizon = {self.horizon} "
+                f"and window = {self.window}. Shorten the horizon, or widen the window."
+            )
+
+    def _check_lengths(self, lengths: Sequence[int]) -> None:
+        if self.matching == "fixed" and max(lengths) <= self.horizon:
+            raise ValueError(
+                f"Some trajectory should have more than horizon = {self.horizon} frames where steps are fixed. Found "
+                f"{max(lengths)} at most. Shorten the horizon, or record longer."
+            )
 
     def _matching(self, pieces: Sequence[Tensor]) -> Callable[[int], Matching]:
         """Return how frames are matched at a training step."""
         if self.matching == "fixed":
-            return lambda step: Fixed(self.horizon)
+            # Whole steps only: a shorter one at a piece's end would be trained as if it were of this length.
+            return lambda step: Fixed(self.horizon, last="drop")
         explored = round(self.exploration * self.steps) if self.horizon > 1 and self.matching == "greedy" else 0
         falls = Linear(explored) if explored else None
         scale = displacement(Trajectories.from_list(pieces), self.horizon) if self.matching == "relative" else None
@@ -161,7 +176,8 @@ class SkipForecaster(BaseEstimator):
         return self.batch_size if self.evaluations is None else max(1, round(self.evaluations / each))
 
     def _drawn(self, pieces: Sequence[Tensor], count: int, generator: torch.Generator) -> Trajectories:
-        longest = torch.tensor([float(len(piece)) for piece in pieces])
+        least = self.horizon if self.matching == "fixed" else 0  # where steps are fixed, others have none
+        longest = torch.tensor([float(len(piece)) if len(piece) > least else 0.0 for piece in pieces])
         chosen = torch.multinomial(longest, count, replacement=True, generator=generator).tolist()
         drawn: list[Tensor] = []
         for index in chosen:

@@ -8,7 +8,7 @@ from craik.estimators import SkipForecaster
 from craik.trajectories import Trajectories
 
 
-@parametrize_with_checks([SkipForecaster(steps=3, window=4, batch_size=4)])
+@parametrize_with_checks([SkipForecaster(steps=3, horizon=3, window=4, batch_size=4)])
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -86,3 +86,18 @@ def test_a_matching_of_another_name_is_refused():
         SkipForecaster(matching="soft").fit(swinging(2, 8))
     with pytest.raises(ValueError, match="sampling"):
         SkipForecaster(sampling=2).fit(swinging(2, 8))
+
+
+def test_fixed_steps_are_all_of_one_length():
+    model = SkipForecaster(horizon=10, matching="fixed", steps=3, random_state=0).fit(swinging())  # a window of 16
+    assert model.mean_skip_ == 10
+    short = [swinging(1, length)[0] for length in (4, 10, 11, 30)]
+    assert SkipForecaster(horizon=10, matching="fixed", steps=3, random_state=0).fit(short).mean_skip_ == 10
+    with pytest.raises(ValueError, match=r"more than horizon = 10 frames where steps are fixed\. Found 10 at most"):
+        SkipForecaster(horizon=10, matching="fixed", steps=3).fit(short[:2])
+
+
+@pytest.mark.parametrize("matching", ["fixed", "relative", "greedy"])
+def test_a_horizon_beyond_the_window_is_refused(matching):
+    with pytest.raises(ValueError, match=r"`horizon` should be below `window`.* Found horizon = 16 and window = 16"):
+        SkipForecaster(horizon=16, matching=matching).fit(swinging(2, 40))

@@ -177,7 +177,7 @@ def test_tampered_and_foreign_models_are_refused(tmp_path):
 
 def test_what_steps_is_saved(tmp_path):
     data = np.cumsum(np.random.default_rng(0).normal(size=(6, 8, 2)), 1)
-    model = SkipForecaster(steps=3, hidden=4, window=4, random_state=0).fit(data)
+    model = SkipForecaster(steps=3, hidden=4, horizon=3, window=4, random_state=0).fit(data)
     scaling = Scaling.of(data.reshape(-1, 2))
     names = ("mean", "spread", "0.weight", "0.bias", "2.weight", "2.bias")
     arrays = dict(zip(names, [scaling.mean, scaling.spread, *model.weights_], strict=True))
