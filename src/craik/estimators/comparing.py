@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from craik.arguments import check_one_of
-from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold
+from craik.estimators.candidates import CANDIDATES, NETWORKS, PEERS, SIMPLE, Candidate, Fold
 from craik.estimators.disagreement import SHARED, Disagreement, audit
 from craik.estimators.fitting import Task, Training
 from craik.estimators.saving.parts import NOWHERE, Parts
@@ -170,6 +170,7 @@ def compare_table(
                 progress(done, len(folds) * len(candidates))
     scores = _in_points({name: values for name, values in errors.items() if name not in slow}, table.task)
     verdicts = {name: judge(scores, name, "pooled network", _simple(scores)) for name in scores if name not in POOLED}
+    verdicts = {name: _tried(verdict, len(table.sites) - int(np.size(folds[0]))) for name, verdict in verdicts.items()}
     sites = tuple(table.sites[site] for site in held_out)
     told = chosen(verdicts, scores)
     late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
@@ -202,6 +203,15 @@ def _new(table: Table, names: Sequence[str]) -> list[int]:
             f"{', '.join(names)} of {len(table.sites)} sites. Name fewer."
         )
     return found
+
+
+def _tried(verdict: Verdict, trained_on: int) -> Verdict:
+    """Return a verdict, and that nothing can be told where a network was to learn what one site agrees on with itself."""
+    if verdict.method not in NETWORKS or trained_on > 2:
+        return verdict
+    # Screening compares all sites that it is trained on; networks those that an inner fold leaves, for choosing settings.
+    held = "with two sites to train on, one is held out for choosing" if trained_on == 2 else "there is one site to train on"
+    return replace(verdict, word="cannot tell", untold=f"{held}, and nothing is left to agree. That takes four sites at least.")
 
 
 def _simple(scores: Mapping[str, Any]) -> list[str]:

@@ -38,6 +38,7 @@ class Verdict:
         high: the other end.
         p: of a test that turns the differences' signs, two-sided.
         differences: of each site.
+        untold: why nothing can be told, whatever the differences are; "" elsewhere.
     """
 
     word: str
@@ -48,6 +49,7 @@ class Verdict:
     high: float | None
     p: float
     differences: tuple[float, ...]
+    untold: str = ""
 
     @property
     def sites(self) -> int:
@@ -69,6 +71,8 @@ class Verdict:
             return f"As good: {self.method} differs from {self.against} by {self.gain:+.1f} points{interval}."
         if self.word == "harms":
             return f"Harms: {self.method} was {-self.gain:.1f} points worse than {self.against}{interval}, better at {over}."
+        if self.untold:
+            return f"Cannot tell: {self.untold}"
         what = f"{self.method} less {self.against}, better at {over}"
         if self.low is None or self.high is None:
             return f"Cannot tell: {self.gain:+.1f} points, and no interval below {FEWEST} sites ({what}). {self._more()}"

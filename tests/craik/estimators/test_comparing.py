@@ -79,6 +79,21 @@ def test_two_sites_can_be_compared_though_nothing_told():
     table = shortcut(sites=2, rows=40)
     found = compare(table.x, table.y, table.site, methods=("AND-mask", "screening"), training=QUICK)
     assert found.verdict.low is None
+    assert found.verdict.sentence.startswith("Cannot tell: there is one site to train on, and nothing is left to agree.")
+
+
+def test_of_three_sites_agreement_is_not_tried_and_nothing_told_of_it():
+    table = shortcut(sites=3, rows=40, strength=0)
+    found = compare(table.x, table.y, table.site, methods=("screening", "AND-mask"), training=QUICK)
+    assert (found.verdict.method, found.verdict.word) == ("AND-mask", "cannot tell")
+    assert found.verdict.sentence == (
+        "Cannot tell: with two sites to train on, one is held out for choosing, and nothing is left to agree. That takes four "
+        "sites at least."
+    )
+    assert not found.verdicts["screening"].untold  # it compares both
+    table = shortcut(sites=4, rows=40, strength=0)
+    found = compare(table.x, table.y, table.site, methods=("AND-mask",), training=QUICK)
+    assert not found.verdict.untold
 
 
 def test_a_candidate_of_ones_own():
