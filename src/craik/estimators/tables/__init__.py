@@ -10,6 +10,9 @@ from craik.estimators.tables.cells import plain as plain
 from craik.estimators.tables.columns import columns_of as columns_of
 from craik.estimators.tables.columns import nearest as nearest
 from craik.estimators.tables.columns import one_dimensional as one_dimensional
+from craik.estimators.tables.doubts import PLACEHOLDER as PLACEHOLDER
+from craik.estimators.tables.doubts import SPELLINGS as SPELLINGS
+from craik.estimators.tables.doubts import UNITS as UNITS
 from craik.estimators.tables.encoding import Column as Column
 from craik.estimators.tables.encoding import Encoding as Encoding
 from craik.estimators.tables.encoding import encoding_of as encoding_of

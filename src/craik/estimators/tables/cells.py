@@ -63,6 +63,12 @@ def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([value is None or type(value).__name__ == "NAType" or _is_nan(value) for value in values], dtype=bool)
 
 
+def numbers_rows(values: NDArray[Any]) -> bool:
+    """Return whether a column is of whole numbers of which none comes twice."""
+    whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == np.round(values)).all()))
+    return whole and len(np.unique(values)) == len(values)
+
+
 def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.tables.cells import Numbers, is_missing, is_number
+from craik.estimators.tables.cells import Numbers, is_missing, is_number, numbers_rows
 from craik.estimators.tables.encoding import Encoding
 from craik.estimators.tables.sites import LEAST
 
@@ -43,7 +43,7 @@ def no_inputs(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list
     for name, values in columns.items():
         if _is_same(values, target) or _goes_with(_places(values), codes):
             notes.append(f"{name} {TELLING}, value by value. If it is known only when the target is, --drop '{name}'.")
-        elif _numbers_rows(values):
+        elif numbers_rows(values):
             notes.append(f"{name} {IDENTIFIERS}, a whole number in each row and none of them twice. If it is, --drop '{name}'.")
     return notes
 
@@ -68,11 +68,6 @@ def _goes_with(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
     if values != int(other.max()) + 1 or 2 * values > len(one):
         return False
     return len(np.unique(one * values + other)) == values
-
-
-def _numbers_rows(values: NDArray[Any]) -> bool:
-    whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == np.round(values)).all()))
-    return whole and len(np.unique(values)) == len(values)
 
 
 def _first(names: Sequence[str], most: int) -> str:

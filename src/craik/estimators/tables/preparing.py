@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from craik.estimators.fitting import Sites, Task
 from craik.estimators.tables.cells import Numbers
 from craik.estimators.tables.columns import columns_of, one_dimensional
+from craik.estimators.tables.doubts import placeholders, spellings, units
 from craik.estimators.tables.encoding import encoding_of
 from craik.estimators.tables.notes import no_inputs, notes_on, rare_classes, repeated
 from craik.estimators.tables.sites import LEAST, SMALL, pooled, site_names
@@ -89,7 +90,8 @@ def prepare(
     target, labels = one_dimensional("y", y, rows), one_dimensional("groups", groups, rows)
     check_target(target, task=task)
     codes, classes = target_codes(target, task)
-    names, small = pooled(site_names(labels)) if compared else (site_names(labels), [])
+    named = site_names(labels)
+    names, small = pooled(named) if compared else (named, [])
     sites, site = np.unique(names, return_inverse=True)
     if compared and len(sites) < 2:
         raise ValueError(
@@ -101,7 +103,10 @@ def prepare(
     x, codes, site = encoding.encoded(columns)[order], codes[order], site[order].astype(np.int64)
     known = tuple(sites.tolist())
     judged, naming = _judged(known, site, codes, classes) if compared else (np.ones(len(known), dtype=bool), [])
-    notes = [*rare_classes(codes, classes), *no_inputs(columns, target)]
+    spelt, sites_spelt = spellings(encoding, classes, np.unique(named).tolist() if compared else ())
+    naming = [*naming, *sites_spelt]
+    notes = [*rare_classes(codes, classes), *no_inputs(columns, target), *placeholders(columns, target)]
+    notes += [*(units(columns, named) if compared else []), *spelt]
     notes += [*notes_on(columns, encoding, labels, x), *repeated(x, codes), *small, *naming]
     return Table(x, encoding.names, codes, classes, site, known, judged, tuple(notes), tuple(naming))
 
