@@ -6,6 +6,7 @@ import argparse
 import csv
 import os
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
@@ -64,11 +65,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from craik.estimators.saving import Model, load  # noqa: PLC0415  # needed from here on only
 
     try:
-        model = load(options.model)
+        model, far = load(options.model), Counter[str]()
         if isinstance(model, Model):
             if options.steps is not None:
                 raise ValueError("--steps is for a model of trajectories, but found one of a table; leave it out")
-            rows = _rows(model, options.file, list(dict.fromkeys(options.keep)))
+            rows = _rows(model, options.file, list(dict.fromkeys(options.keep)), far)
         else:
             if options.keep:
                 raise ValueError("--keep is for a model of a table, but found one of trajectories; leave it out")
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         listed = _given(rows, options)
         if isinstance(model, Model):
             _explain(model)
+            _doubt(far)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
     if options.json:
@@ -144,8 +146,11 @@ def _given(rows: Iterator[list[object]], options: argparse.Namespace) -> list[li
     return kept
 
 
-def _rows(model: Model, path: Path, keep: Sequence[str]) -> Iterator[list[object]]:
-    """Names, then a row for each of the table's: the columns to keep as they are there, and what is predicted."""
+def _rows(model: Model, path: Path, keep: Sequence[str], far: Counter[str]) -> Iterator[list[object]]:
+    """Names, then a row for each of the table's: the columns to keep as they are there, and what is predicted.
+
+    Counts in `far` the rows in which a column is far from all that was trained on.
+    """
     from craik.estimators.reading import read_batches  # noqa: PLC0415
 
     texts = {column.name for column in model.encoding.columns if column.categories is not None}
@@ -155,10 +160,12 @@ def _rows(model: Model, path: Path, keep: Sequence[str]) -> Iterator[list[object
     if first is None:
         raise ValueError(f"A table should have rows. Found none in {path.name}.")
     names, rows = _names(model, keep, first), _said(model, first, keep)
+    far.update(model.far(first))
     yield names
     yield from rows
     for piece in pieces:
         yield from _said(model, piece, keep)
+        far.update(model.far(piece))
 
 
 def _said(model: Model, piece: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> list[list[object]]:
@@ -212,6 +219,20 @@ def _explain(model: Model) -> None:
         print(
             "Predictions are made with classes that weigh the same, probabilities with their shares in training: a row "
             f"predicted to be {label} ({share:.1f} % there) may have a probability of it below a half.",
+            file=sys.stderr,
+        )
+
+
+def _doubt(far: Mapping[str, int]) -> None:
+    """Say which columns are so far from what was trained on that their unit is perhaps another one."""
+    from craik.estimators.saving.models import FAR  # noqa: PLC0415
+
+    if far:
+        listed = ", ".join(f"{name} ({count} rows)" for name, count in list(far.items())[:5])
+        more = f" and {len(far) - 5} more" if len(far) > 5 else ""
+        print(
+            f"Values of {listed}{more} are more than {FAR:g} standard deviations from the mean trained on: look whether units "
+            "are the same, and empty codes for missing.",
             file=sys.stderr,
         )
 

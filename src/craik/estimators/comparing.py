@@ -16,6 +16,9 @@ from craik.estimators.saving.parts import NOWHERE, Parts
 from craik.estimators.tables import Numbers, Table, prepare
 from craik.estimators.verdict import Verdict, judge
 
+LATE = "was left out: it would have taken more than its share of the budget"
+"""What a note says of a candidate that there was no time for."""
+
 ALWAYS = ("pooled linear", "pooled network")
 POOLED = ("pooled linear", "pooled boosting", "pooled network")
 UNIT = {"classification": "balanced accuracy in points", "regression": "lower RMSE in per cent of the pooled linear model's"}
@@ -173,7 +176,7 @@ def compare_table(
     verdicts = {name: _tried(verdict, len(table.sites) - int(np.size(folds[0]))) for name, verdict in verdicts.items()}
     sites = tuple(table.sites[site] for site in held_out)
     told = chosen(verdicts, scores)
-    late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
+    late = [f"{name} {LATE}." for name in slow]
     said, seconds = {name: predictions[name] for name in scores}, {name: sum(values) for name, values in times.items()}
     return Comparison(told, verdicts, scores, sites, table, seconds, tuple(late), seed, said)
 

@@ -83,6 +83,22 @@ def test_rows_that_are_copies_are_said(craik, tmp_path):
     assert status == 0
     assert "30 of 120 rows are exact copies of others." in out
     assert "30 of 120 rows are exact copies of others." in (tmp_path / "runs/fit-wards/report.html").read_text()
+    assert out.startswith("Agreement was not tried: it would have taken more than its share of the budget")
+    assert "screening was left out: " in out
+
+
+def test_a_code_for_missing_is_said_at_fitting_and_far_values_at_predicting(craik, tmp_path):
+    lines = [line.split(",") for line in (tmp_path / "wards.csv").read_text().splitlines()]
+    for line in lines[1:40:6]:
+        line[3] = "-999"  # x3
+    (tmp_path / "wards.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    assert "-999 in x3 (7 rows) looks like a code for missing, far from all other values. If it is," in craik(*ASKED, *QUICK)[1]
+    for line in lines[1:]:
+        line[4] = "1000"
+    (tmp_path / "wards.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    status, out, err = craik("predict", "runs/fit-wards/model", "wards.csv")
+    assert (status, len(out.splitlines())) == (0, 91)
+    assert "Values of x4 (90 rows) are more than 20 standard deviations from" in err
 
 
 @pytest.mark.parametrize("kind", ["agreement", "distill"])

@@ -158,3 +158,15 @@ def test_a_prediction_of_no_step_is_refused(craik, steps):
     status, out, err = craik("t.csv", f"--steps={steps}")
     assert (status, out) == (2, "")
     assert f"a prediction takes a step, but found --steps {steps}" in err
+
+
+def test_values_far_from_all_that_was_trained_on_are_said_once(craik, tmp_path):
+    table(tmp_path / "t.csv", [1, -30, 19, 21, 500])
+    status, out, err = craik("t.csv")
+    assert (status, out.splitlines()[-1]) == (0, "1000.0")
+    assert err == (
+        "Values of a (3 rows) are more than 20 standard deviations from the mean trained on: look whether units are the same, "
+        "and empty codes for missing.\n"
+    )
+    table(tmp_path / "t.csv", ROWS)
+    assert craik("t.csv")[2] == ""

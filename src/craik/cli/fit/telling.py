@@ -94,13 +94,16 @@ def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
 
 def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     """Print the verdict, what to do, notes on what the table may not be meant to hold, and a line for each candidate."""
-    from craik.estimators.tables import CLASSES, COPIES, IDENTIFIERS, TELLING  # noqa: PLC0415  # needed from here on only
+    from craik.estimators import tables  # noqa: PLC0415  # needed from here on only
+    from craik.estimators.comparing import LATE  # noqa: PLC0415
 
+    doubts = (tables.PLACEHOLDER, tables.SPELLINGS, tables.UNITS)
+    told = (tables.CLASSES, tables.COPIES, tables.IDENTIFIERS, tables.TELLING, *doubts, LEFT_OUT, LATE)
     print(answer.facts["sentence"])
     for sentence in answer.facts["advice"]:
         print(sentence)
     for note in answer.facts["notes"]:
-        if any(words in note for words in (CLASSES, COPIES, IDENTIFIERS, TELLING, LEFT_OUT)):
+        if any(words in note for words in told):
             print(note)
     unit = answer.facts["unit"]
     print(f"{unit[:1].upper()}{unit[1:]}, on what had no part in training:")

@@ -63,7 +63,7 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     whole = Fold(table, -1, training, question.seed)
     model = model_of(method, whole, encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
-    shown["sentence"] = " ".join([found.verdict.sentence, *beside_pooled(found)])
+    shown["sentence"] = " ".join([*untried(found), found.verdict.sentence, *beside_pooled(found)])
     shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
     shown |= calibrated(table, found.predictions[method], method, prior_of(method, whole))
     if apart is not None:
@@ -115,6 +115,15 @@ def _beside(found: Comparison) -> list[str]:
         f"{', '.join(shown)}: for comparison only. The verdict is not drawn from them and none is kept, as every further "
         "question is one more chance to be fooled."
     ]
+
+
+def untried(found: Comparison) -> list[str]:
+    """A sentence where there was no time for agreement: the verdict is of something else then."""
+    left = [name for name in ("AND-mask", "Cochran's Q") if name not in found.scores]
+    if "AND-mask" not in left:
+        return []
+    what = "Agreement" if len(left) == 2 else left[0]
+    return [f"{what} was not tried: it would have taken more than its share of the budget, and --budget gives more."]
 
 
 def beside_pooled(found: Comparison) -> list[str]:

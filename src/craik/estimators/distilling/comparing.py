@@ -20,7 +20,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
-from craik.estimators.comparing import too_slow
+from craik.estimators.comparing import LATE, too_slow
 from craik.estimators.distilling.meta import warm_ldt
 from craik.estimators.distilling.students import (
     FOLDS,
@@ -246,7 +246,7 @@ def compare_taught(
     if asked.table.classes is None:
         first = np.array(kept["ridge"])
         kept = {name: (100 * (1 - np.array(values) / first)).tolist() for name, values in kept.items()}
-    notes = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
+    notes = [f"{name} {LATE}." for name in slow]
     return Found(kept, {name: sum(times[name]) for name in kept}, notes, {name: predictions[name] for name in kept})
 
 

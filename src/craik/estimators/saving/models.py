@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from craik.estimators.candidates import NETWORKS, Fold, boosted, linear_model, probabilities
-from craik.estimators.tables import Encoding, Numbers, Scaling
+from craik.estimators.tables import Encoding, Numbers, Scaling, as_numbers
 
 SAVED = ("pooled linear", "pooled boosting", "pooled network", "screening", "AND-mask", "Cochran's Q")
 """Candidates that can be kept; boosting with skops."""
+
+FAR = 20.0
+"""Training spreads from the training mean beyond which a number is perhaps in another unit, or a code."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,21 @@ class Model:
         if self.scores == "probabilities":
             return softmax(z, axis=-1).mean(0)
         return z.mean(0) * a["target spread"] + a["target mean"]
+
+    def far(self, table: Mapping[str, NDArray[Any]]) -> dict[str, int]:
+        """Return in how many rows a column of numbers is more than `FAR` training spreads from the training mean, where it is.
+
+        0 and 1 are not counted: they are far from the mean of a column that is nearly always the other.
+        """
+        places = np.cumsum([0, *(len(column.names) for column in self.encoding.columns)])
+        found: dict[str, int] = {}
+        for column, place in zip(self.encoding.columns, places.tolist(), strict=False):
+            if column.categories is None:
+                numbers = as_numbers(table[column.name])
+                distance = np.abs(numbers - self.arrays["mean"][place]) / self.arrays["spread"][place]
+                count = int(((distance > FAR) & (numbers != 0) & (numbers != 1)).sum())
+                found |= {column.name: count} if count else {}
+        return found
 
     def predicted(self, table: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Return (n,) labels or numbers."""

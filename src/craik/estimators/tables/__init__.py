@@ -2,6 +2,7 @@
 
 from craik.estimators.tables.cells import HUGE as HUGE
 from craik.estimators.tables.cells import Numbers as Numbers
+from craik.estimators.tables.cells import as_numbers as as_numbers
 from craik.estimators.tables.cells import check_cells as check_cells
 from craik.estimators.tables.cells import check_finite as check_finite
 from craik.estimators.tables.cells import is_missing as is_missing

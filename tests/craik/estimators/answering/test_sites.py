@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from craik.estimators.answering import Question, agreement_answer, sites
-from craik.estimators.answering.sites import advice, beside_pooled, to_keep, without
+from craik.estimators.answering.sites import advice, beside_pooled, to_keep, untried, without
 from craik.estimators.comparing import Comparison
 from craik.estimators.disagreement import Disagreement, Feature
 from craik.estimators.fitting import Training
@@ -38,6 +38,7 @@ def test_a_site_apart_has_no_part_and_names_can_be_hidden():
     assert "ward" not in str(answer.facts)
     assert {one["name"] for one in answer.facts["candidates"]} == {"pooled linear", "pooled network"}
     assert sum("left out" in note for note in answer.facts["notes"]) == 7
+    assert answer.facts["sentence"].startswith("Agreement was not tried: it would have taken more than its share of the budget")
     with pytest.raises(ValueError, match=r"'ward 9'. Did you mean 'ward"):
         agreement_answer(COLUMNS, WARDS, Question("ill"), apart="ward 9")
     with pytest.raises(ValueError, match=r"'X'. There are: ward 0, ward 1"):
@@ -170,6 +171,12 @@ def test_advice_is_of_what_helped_and_of_what_was_tried():
     assert said[0].startswith("Use agreement. Dropping the columns that disagree was not tried beside it")
     helped = compared(POOL, "helps", "pooled network")
     assert advice(helped, to_keep(helped)) == ["Use the pooled network model."]
+
+
+def test_agreement_that_there_was_no_time_for_is_said_first():
+    (said,) = untried(compared({**POOL, "screening": 75.0, "Cochran's Q": 72.0}, "helps", "screening"))
+    assert said.startswith("AND-mask was not tried: ")
+    assert untried(compared({**POOL, "screening": 75.0, "AND-mask": 72.0}, "helps", "screening")) == []
 
 
 def test_what_helps_is_held_against_the_best_pooled_candidate_too():
