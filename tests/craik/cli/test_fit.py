@@ -365,6 +365,15 @@ def test_another_question_does_not_replace_a_model_unless_its_folder_is_named(cr
     status, _, err = craik(*other)
     assert (status, card.read_bytes()) == (2, before)
     assert "but found another one's in runs/fit-wards; name a folder with --out, or this one to replace it" in err
+    for mistyped, said in (
+        (("wards.csv", "--target", "il", "--environment", "ward"), "Found no 'il'. Did you mean 'ill'?"),
+        (("wards.csv", "--target", "x1", "--environment", "wart"), "Found no 'wart'. Did you mean 'ward'?"),
+        (("elsewhere/wards.csv", "--target", "ill", "--environment", "ward"), "elsewhere/wards.csv"),
+    ):
+        status, _, err = craik("fit", "agreement", *mistyped)
+        assert status != 0
+        assert said in err
+        assert "another one's" not in err
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/wards.csv").write_bytes((tmp_path / "wards.csv").read_bytes())
     again = ("fit", "agreement", "elsewhere/wards.csv", *ASKED[3:], *QUICK)

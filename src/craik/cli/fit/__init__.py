@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from craik.cli.answers import print_json
-from craik.cli.fit.asking import ask, question_of
+from craik.cli.fit.asking import ask, check_names, question_of
 from craik.cli.fit.telling import content_of, say
 from craik.cli.options import OUT, helped, refuse
 from craik.lab.errors import LabError, UsageError, suggestion
@@ -98,9 +98,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     start = time.perf_counter()
     folder = options.out or OUT / f"fit-{options.file.stem}"
     asked = question_of(options)
-    if options.out is None:
-        _refuse_another(folder, asked)
     try:
+        if options.out is None and _is_another(folder, asked):
+            check_names(options)  # a name that is mistyped is no other question
+            raise UsageError(
+                f"a folder keeps the model of one question: its kind, file and target, but found another one's in {folder}; "
+                "name a folder with --out, or this one to replace it"
+            )
         answer, facts = ask(options, folder)
         model = save(answer.model, folder / "model")
         write_atomically(folder / ASKED, asked)
@@ -115,12 +119,10 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return 0
 
 
-def _refuse_another(folder: Path, asked: str) -> None:
-    """Refuse to replace a model that answers another question; one with other settings, or of a file that grew, is the same."""
+def _is_another(folder: Path, asked: str) -> bool:
+    """Whether a folder's model answers another question; one with other settings, or of a file that grew, is the same."""
     path = folder / ASKED
-    if (folder / "model" / "card.json").exists() and path.exists() and path.read_text(encoding="utf-8") != asked:
-        rule = "a folder keeps the model of one question: its kind, file and target"
-        raise UsageError(f"{rule}, but found another one's in {folder}; name a folder with --out, or this one to replace it")
+    return (folder / "model" / "card.json").exists() and path.exists() and path.read_text(encoding="utf-8") != asked
 
 
 def _check(options: argparse.Namespace) -> None:

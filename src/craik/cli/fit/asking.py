@@ -69,6 +69,23 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     return replace(answer, model=model), in_order(facts)
 
 
+def check_names(options: argparse.Namespace) -> None:
+    """Refuse a file that is not there or cannot be read, and columns that it does not have, as `ask` does.
+
+    Raises:
+        FileNotFoundError, ImportError, ValueError: that.
+    """
+    from craik.estimators.reading import column, read_part, read_trajectories  # noqa: PLC0415
+
+    if options.kind == "skips":
+        read_trajectories(options.file, options.trajectory, options.time)
+        return
+    keys = (options.environment,) if options.environment else ()
+    columns = read_part(options.file, keys, options.target).columns
+    for name in (options.target, *keys):
+        column(columns, name)
+
+
 def question_of(options: argparse.Namespace) -> str:
     """Return a digest of what is asked: kind, file and target. Settings, and what the file holds, may change."""
     what = [options.kind, str(options.file.resolve()), options.target]
