@@ -21,7 +21,10 @@ LATE = "was left out: it would have taken more than its share of the budget"
 
 ALWAYS = ("pooled linear", "pooled network")
 POOLED = ("pooled linear", "pooled boosting", "pooled network")
-UNIT = {"classification": "balanced accuracy in points", "regression": "lower RMSE in per cent of the pooled linear model's"}
+UNIT = {
+    "classification": "balanced accuracy in points",
+    "regression": "lower RMSE in points, per cent of the pooled linear model's",
+}
 TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
 
 

@@ -84,10 +84,8 @@ def _profile(table: Table, encoding: Encoding) -> list[str]:
     """What the table holds, and what cannot be answered with so little."""
     texts = sum(column.categories is not None for column in encoding.columns)
     sizes, judged = table.sizes, int(table.judged.sum())
-    said = [
-        f"{len(sizes)} sites of {min(sizes)} to {max(sizes)} rows; {len(encoding.columns) - texts} columns of numbers, "
-        f"{texts} of texts."
-    ]
+    rows = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else f"{min(sizes)}"
+    said = [f"{len(sizes)} sites of {rows} rows; {len(encoding.columns) - texts} columns of numbers, {texts} of texts."]
     if judged < AGREEING:
         number = f"{judged} {'site' if judged == 1 else 'sites'}"
         said.append(f"With {number} to judge one cannot tell, whatever is true: that takes {AGREEING} at least.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,24 @@ def answer_page(facts: Mapping[str, Any]) -> str:
     places = "%.3f" if facts.get("counts") else "%.1f"
     return render(
         "answer.html.jinja",
-        {**absent, "places": places, **facts, "dots": dots, "ends": ends, "kinds": KINDS, "scatter": scatter},
+        {
+            **absent,
+            "places": places,
+            **facts,
+            "dots": dots,
+            "ends": ends,
+            "kinds": KINDS,
+            "scatter": scatter,
+            "percents": percents,
+        },
     )
+
+
+def percents(shares: Sequence[float]) -> list[int]:
+    """Shares that make 1 as whole numbers that make 100: those that lose most by rounding down are rounded up."""
+    down = [math.floor(100 * share + 1e-9) for share in shares]
+    lost = sorted(range(len(shares)), key=lambda place: down[place] - 100 * shares[place])
+    return [one + (place in lost[: 100 - sum(down)]) for place, one in enumerate(down)]
 
 
 def _scatter(calibration: Mapping[str, Any], classes: bool) -> dict[str, Any]:

@@ -76,3 +76,18 @@ def test_nothing_is_put_back_where_classes_weighed_what_they_are_and_numbers_are
     assert pairs_of(asked, p, balanced=False).said == pytest.approx(p[:, 1])
     beyond = np.column_stack([1 - 1.2 * np.ones(1200), 1.2 * np.ones(1200)])
     assert pairs_of(asked, beyond, balanced=False).said == pytest.approx(np.ones(1200))
+
+
+def test_a_model_that_says_nearly_the_same_has_a_large_slope_and_one_that_errs_never_none():
+    asked, p = table(2, sites=2, rows=200)
+    timid = 0.5 + 0.005 * (p - 0.5)
+    slope = calibrated(asked, timid, "m")["calibration"]["sites"][0]["slope"]
+    first = asked.site == 0
+    said = pairs_of(asked, timid).said[first]
+    literal = LogisticRegression(C=1e12, max_iter=1000, tol=1e-10)
+    logits = np.log(said / (1 - said))[:, None]
+    literal.fit((logits - logits.mean()) / logits.std(), asked.y[first, 1])
+    assert slope == pytest.approx(float(literal.coef_[0, 0] / logits.std()), rel=1e-2)
+    assert slope > 50
+    right = np.where(asked.y > 0, 0.6, 0.4) + 0.1 * p * asked.y
+    assert calibrated(asked, right / right.sum(1, keepdims=True), "m")["calibration"]["sites"][0]["slope"] is None

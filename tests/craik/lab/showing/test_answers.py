@@ -1,6 +1,6 @@
 from html.parser import HTMLParser
 
-from craik.lab.showing.answers import answer_page, write_answer
+from craik.lab.showing.answers import answer_page, percents, write_answer
 
 FACTS = {
     "word": "helps",
@@ -77,3 +77,28 @@ def test_what_is_absent_is_not_shown(tmp_path):
     words = read(path.read_text(encoding="utf-8"))
     assert "Site by site" not in words
     assert "Columns known in training only" in words
+
+
+def test_shares_of_a_site_make_a_hundred():
+    assert percents([0.424, 0.576]) == [42, 58]
+    assert sum(percents([0.425, 0.575])) == 100
+    assert sorted(percents([1 / 3] * 3)) == [33, 33, 34]
+    assert percents([0.25, 0.75]) == [25, 75]
+    assert percents([1.0, 0.0]) == [100, 0]
+    assert '<td class="n">42 %</td><td class="n">58 %</td>' in answer_page(
+        {**FACTS, "sites": [{"name": "north", "rows": 40, "base": [0.424, 0.576], "judged": True}]}
+    )
+
+
+def test_a_unit_keeps_its_capitals():
+    assert "Lower RMSE in points, per cent of" in answer_page({**FACTS, "unit": "lower RMSE in points, per cent of ridge's"})
+
+
+def test_a_slope_is_said_or_why_there_is_none():
+    of = {"rows": 40, "said": 0.5, "found": 0.5}
+    sites = [{"name": "a", "slope": 1.0, **of}, {"name": "b", "slope": 70.0, **of}, {"name": "c", "slope": None, **of}]
+    kept = {"method": "m", "rows_only": False, "numbers": False, "event": "yes", "curve": []}
+    page = answer_page({**FACTS, "calibration": {**kept, "sites": sites}})
+    assert "&gt; 50</td>" in page
+    assert " is no slope: fewer than 20 rows" in page
+    assert "is no slope" not in answer_page({**FACTS, "calibration": {**kept, "sites": sites[:2]}})
