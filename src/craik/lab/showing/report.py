@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,11 +77,20 @@ def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({}
 
 
 def families(runs: Iterable[Run]) -> dict[str, str]:
-    """The families of experiments as their sources lie today, by the experiment's name; none of what cannot be read."""
-    found = dict[str, str]()
-    for package in sorted({run.recipe.package for run in runs}):
-        with contextlib.suppress(LabError, OSError, LookupError, TypeError, ValueError, SyntaxError):
+    """The families of experiments as their sources lie today, by the experiment's name; none of what cannot be read.
+
+    Of a package that is not to be imported from here, as one of the user's where no `--package` says so, it is the package.
+    """
+    found, packages = dict[str, str](), dict[str, set[str]]()
+    for run in runs:
+        packages.setdefault(run.recipe.package, set()).add(run.recipe.name)
+    for package, names in sorted(packages.items()):
+        try:
             found |= {one.name: one.family for one in listing(package)}
+        except UsageError:
+            found |= dict.fromkeys(names, package)
+        except (LabError, OSError, LookupError, TypeError, ValueError, SyntaxError):
+            continue
     return found
 
 

@@ -114,6 +114,12 @@ def test_the_report_opens_with_what_each_system_holds_by_which_preset(run, packa
     assert "<td>gone</td><td>3</td>" in write_report(tmp_path / "runs").read_text()
 
 
+def test_a_package_that_is_not_to_be_imported_from_here_is_its_own_system(run, package, tmp_path, monkeypatch):
+    run()
+    monkeypatch.setattr("craik.lab.experiment.find_spec", lambda name: None)
+    assert f"<td>{package}</td><td>3</td>" in write_report(tmp_path / "runs").read_text()
+
+
 def test_what_no_run_measures_is_open_in_the_table_and_not_measurable_in_the_run(run, tmp_path):
     run()
     text = " ".join(read(write_report(tmp_path / "runs")).text.split())
