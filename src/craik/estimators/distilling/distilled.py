@@ -195,6 +195,8 @@ def _groups(groups: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
 
 
 def _privileged(privileged: Any, x: Numbers) -> Numbers:  # noqa: ANN401
+    if np.ndim(privileged) == 1:  # a single column
+        privileged = np.asarray(privileged)[:, None]
     steps = cast(Numbers, check_array(privileged, dtype="float64", allow_nd=True, input_name="privileged"))
     check_consistent_length(x, steps)
     if steps.ndim > 3:
@@ -234,7 +236,7 @@ class DistilledRegressor(RegressorMixin, _Distilled):
     _task = "regression"
 
     def fit(self, X: Any, y: Any, privileged: Any = None, groups: Any = None) -> "DistilledRegressor":  # noqa: ANN401, N803
-        """Train; `privileged` has the shape (n, Q), or (n, T, Q) of T steps in time.
+        """Train; `privileged` has the shape (n, Q), (n,) for one column, or (n, T, Q) of T steps in time.
 
         `groups` (n,) says whose each row is where one has several: rows of one never choose a setting for, or stop the
         training of, what saw others of it. Rows without a label are one group.
@@ -275,7 +277,7 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
     _task = "classification"
 
     def fit(self, X: Any, y: Any, privileged: Any = None, groups: Any = None) -> "DistilledClassifier":  # noqa: ANN401, N803
-        """Train; `privileged` has the shape (n, Q), or (n, T, Q) of T steps in time.
+        """Train; `privileged` has the shape (n, Q), (n,) for one column, or (n, T, Q) of T steps in time.
 
         `groups` (n,) says whose each row is where one has several: rows of one never choose a setting for, or stop the
         training of, what saw others of it. Rows without a label are one group.

@@ -155,6 +155,12 @@ def test_a_sentence_when_asked(capsys):
     assert "votes" in capsys.readouterr().out
 
 
+def test_one_privileged_column_may_have_one_dimension():
+    x, y, z = mediated()
+    found = [DistilledRegressor(**QUICK).fit(x, y, privileged=one).predict(x) for one in (z[:, 0], z[:, :1])]
+    np.testing.assert_array_equal(*found)
+
+
 def test_refusals():
     x, y, z = mediated()
     with pytest.raises(ValueError, match='"vote"'):
