@@ -96,9 +96,10 @@ def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     """Print the verdict, what to do, notes on what the table may not be meant to hold, and a line for each candidate."""
     from craik.estimators import tables  # noqa: PLC0415  # needed from here on only
     from craik.estimators.comparing import LATE  # noqa: PLC0415
+    from craik.estimators.reading import ORDER  # noqa: PLC0415
 
     doubts = (tables.PLACEHOLDER, tables.SPELLINGS, tables.UNITS)
-    told = (tables.CLASSES, tables.COPIES, tables.IDENTIFIERS, tables.TELLING, *doubts, LEFT_OUT, LATE)
+    told = (tables.CLASSES, tables.COPIES, tables.IDENTIFIERS, tables.TELLING, *doubts, LEFT_OUT, LATE, ORDER)
     print(answer.facts["sentence"])
     for sentence in answer.facts["advice"]:
         print(sentence)

@@ -1,6 +1,6 @@
 """Trajectories from files: npz and npy by ourselves, a table or a folder of such, Minari by minari."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,12 @@ from craik.estimators.reading.cells import texts_of
 from craik.estimators.reading.files import Loaded, check_file, clear, column, npy_array, npz_arrays, read_noted
 from craik.estimators.tables import HUGE, is_missing, kind
 from craik.estimators.tables.cells import check_strays, counted
+
+TIMES = ("t", "time", "frame", "timestamp")
+"""What a column is called, in small letters or large, that says in which order frames come."""
+
+ORDER = "in the order of the file; --time names a column to order them by"
+"""How the notes end on frames that are perhaps out of order."""
 
 UNEVEN = 1.5
 """Of the usual time between two frames, above which one is said to be longer."""
@@ -195,9 +201,23 @@ def _by_column(loaded: Loaded, by: str, time: str | None, path: Path) -> Recorde
         order = np.argsort(when, kind="stable")
     labels = whose.astype(str)[order]
     places = [order[labels == label] for label in dict.fromkeys(labels.tolist())]
-    if when is not None:
+    if when is None:
+        notes += _order(places, rest, by)
+    else:
         notes += _apart([when[rows] for rows in places], str(time), path)
     return Recorded(tuple(numbers), [values[rows] for rows in places], notes)
+
+
+def _order(places: Sequence[NDArray[np.int64]], rest: Mapping[str, NDArray[Any]], by: str) -> tuple[str, ...]:
+    """Sentences where frames are perhaps out of order: a column of times falls, or rows of one trajectory are apart."""
+    notes: list[str] = []
+    for name, values in rest.items():
+        if name.lower() in TIMES and values.dtype.kind in "fiuM" and any((np.diff(values[rows]) < 0).any() for rows in places):
+            taken = "left out of the states" if values.dtype.kind == "M" else "taken for a part of the state"
+            notes.append(f"{name} falls within a trajectory, and is {taken}: frames are taken {ORDER}, as --time {name}.")
+    if not notes and any(rows[-1] - rows[0] >= len(rows) for rows in places):
+        notes.append(f"Rows of one {by} are not together: its frames are taken {ORDER}.")
+    return tuple(notes)
 
 
 def _check_times(when: NDArray[Any], time: str, path: Path) -> None:

@@ -180,3 +180,26 @@ class TestTimes:
         path.write_text(f"who;x;z\n{cells}a;1,5;?\n")
         with pytest.raises(ValueError, match=r"of 'z', and texts in the others, such as '\?' in data row 31"):
             read_trajectories(path, "who")
+
+
+class TestOrder:
+    """Rows without --time, which are taken as they lie in the file."""
+
+    def notes(self, tmp_path, lines, names="who,Time,x", time=None):
+        (tmp_path / "t.csv").write_text("\n".join([names, *lines, ""]))
+        return read_trajectories(tmp_path / "t.csv", "who", time).notes
+
+    def test_a_time_that_falls_is_said(self, tmp_path):
+        shuffled = ["a,1,5", "b,1,5", "a,0,6", "b,2,6"]
+        (note,) = self.notes(tmp_path, shuffled)
+        assert note == (
+            "Time falls within a trajectory, and is taken for a part of the state: frames are taken in the order of the file; "
+            "--time names a column to order them by, as --time Time."
+        )
+        assert self.notes(tmp_path, shuffled, time="Time") == ()
+        assert self.notes(tmp_path, ["a,0,5", "a,1,6", "b,0,5", "b,1,6"]) == ()
+        assert self.notes(tmp_path, ["a,0,5", "a,1,4", "b,0,5", "b,1,3"], "who,y,x") == ()
+
+    def test_rows_of_one_trajectory_that_are_apart_are_said(self, tmp_path):
+        (note,) = self.notes(tmp_path, ["a,0,5", "b,0,5", "a,1,6", "b,1,6"])
+        assert note.startswith("Rows of one who are not together: its frames are taken in the order of the file; --time names")
