@@ -16,8 +16,8 @@ from craik.lab.experiment import PACKAGE, Experiment, listing
 from craik.lab.fields import build, values_of
 from craik.lab.values import written
 
-LAST_SEED = 2**63 - 1
-"""What torch's generators take; NumPy's refuse a negative one."""
+LAST_SEED = 2**32 - 1
+"""torch's generators of the CPU keep 32 bits of a seed: from 2**32 on seeds begin again. NumPy's refuse a negative one."""
 
 LONGEST = 90
 """Characters of a label before its digest."""
@@ -121,5 +121,5 @@ def plan(
     # 1.0 where the preset has 1 is the preset, also in the digest of its folder's name.
     config = replace(config, **{name: getattr(start.config, name) for name in base if name not in changed})
     if not 0 <= config.seed <= LAST_SEED - number:
-        raise UsageError(f"seeds must lie between 0 and 2^63, but found --seed {config.seed}; 0 is usual")
+        raise UsageError(f"seeds must lie between 0 and 2^32, but found --seed {config.seed}; 0 is usual")
     return Plan(experiment, preset, changed, config, tuple(range(config.seed, config.seed + number)), package)

@@ -41,7 +41,8 @@ def coded_digits(seed: int, sites: int, rows: int, writing: Writing = PLAIN, tes
     """Draw the digits' rows of each site and of one more.
 
     Args:
-        seed: of the rows, the noise and the codes.
+        seed: of the rows, the noise and the codes, by `manual_seed`: weights of a normal distribution should have another
+            generator (`craik.tasks.streams.stream`), as from this one units would be the noise of the first site's rows.
         sites: training sites.
         rows: of each.
         writing: how pixels are spoiled.

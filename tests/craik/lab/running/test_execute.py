@@ -243,8 +243,8 @@ def test_the_first_seed_is_a_setting(package, tmp_path):
     [
         ({"preset": "quik"}, "did you mean quick"),
         ({"seeds": 0}, "at least one seed"),
-        ({"overrides": {"seed": -1}}, "between 0 and 2\\^63, but found --seed -1"),
-        ({"overrides": {"seed": 2**63 - 1}}, "between 0 and 2\\^63"),
+        ({"overrides": {"seed": -1}}, "between 0 and 2\\^32, but found --seed -1"),
+        ({"overrides": {"seed": 2**32 - 1}}, "between 0 and 2\\^32"),
         ({"overrides": {"steps": -1}}, "--steps must be at least 0, but found -1; for example --steps 3"),
     ],
 )
