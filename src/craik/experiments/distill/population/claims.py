@@ -35,7 +35,14 @@ class Gain:
 
 
 _OUTLOOK = "thesis chapter 5, outlook"
-_TRIED = "One run; the population's size, renewal and threshold were set before it, and nothing was searched for."
+_STREAMS = (
+    "Of a record before, in which a fresh student had trained the teacher and had the data's mixture in its first weights, as "
+    "all came of one stream of random numbers, {} on the same seeds."
+)
+_TRIED = (
+    "One run, made anew since; the population's size, renewal and threshold were set before it, and nothing was searched for. "
+    + _STREAMS
+)
 
 CLAIMS = (
     Claim(
@@ -45,7 +52,7 @@ CLAIMS = (
         "initialisation learn more from it than from a lone student's teacher.",
         source=_OUTLOOK,
         measure=Gain("population", "lone"),
-        tried=_TRIED,
+        tried=_TRIED.format("-0.023 [-0.065, 0.005]"),
         condition=low_above(
             0,
             of="mean test accuracy under the population's teacher minus under the lone student's, over fresh students and "
@@ -58,7 +65,7 @@ CLAIMS = (
         text="The same of students of an unseen width.",
         source=_OUTLOOK,
         measure=Gain("population", "lone", "width"),
-        tried=_TRIED,
+        tried=_TRIED.format("-0.021 [-0.060, 0.006]"),
         condition=low_above(
             0,
             of="mean test accuracy under the population's teacher minus under the lone student's, over fresh students and "
@@ -71,6 +78,7 @@ CLAIMS = (
         text="A teacher that sees students of all ages serves young ones better.",
         source=_OUTLOOK,
         measure=Gain("population", "lone", key="young"),
+        tried=_STREAMS.format("0.062 [0.039, 0.082]"),
         condition=low_above(
             0,
             of="mean test accuracy of young students under the population's teacher minus under the lone student's, over fresh "
@@ -83,7 +91,9 @@ CLAIMS = (
         text="That is the population's doing: one student that starts anew now and then does not make as universal a teacher.",
         source="ours: a population differs from a lone student in two things",
         measure=Gain("population", "lone-renewed"),
-        tried=_TRIED,
+        tried=_TRIED.format("-0.018 [-0.050, 0.005]")
+        + " It did not hold then. Two seeds of six are most of the difference (0.199 and 0.140); a lone student that is not "
+        "renewed makes as good a teacher as the population.",
         condition=low_above(
             0,
             of="mean test accuracy under the population's teacher minus under the renewed lone student's, over fresh students "
@@ -97,7 +107,7 @@ CLAIMS = (
         "universal than with their mean.",
         source="ours: chapter 3's rule on chapter 4's students",
         measure=Gain("and-mask", "population"),
-        tried=_TRIED,
+        tried=_TRIED.format("0.006 [-0.006, 0.017]"),
         condition=low_above(
             0, of="mean test accuracy under the AND-mask's teacher minus under the mean's, over fresh students and seeds,"
         ),
@@ -109,6 +119,7 @@ CLAIMS = (
         "without a teacher.",
         source="ours: without this there is nothing to compare",
         measure=Gain("lone", "no-teacher"),
+        tried=_STREAMS.format("0.341 [0.324, 0.355]"),
         condition=low_above(
             0, of="mean test accuracy under the lone student's teacher minus without a teacher, over fresh students and seeds,"
         ),
