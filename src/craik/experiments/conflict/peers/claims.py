@@ -59,9 +59,9 @@ CLAIMS = (
         condition=low_at_least(-0.02, of=f"accuracy less that of the best of all others, {_CHOSEN}"),
         kind="ours",
         tried="Nothing was tuned. The AND-mask at threshold 1 is what is ahead (.663 against .651). On the board without "
-        "codes, where there is nothing to leave out, it is .040 [.030, .050] ahead of averaging, more than its .0127 over screening "
-        "here: that of a mask over noise, as in conflict-null. Of a record before, whose networks began with the noise of the "
-        "first site's rows, -.0231 [-.0359, -.0096] on the same seeds.",
+        "codes, where there is nothing to leave out, it is .040 [.030, .050] ahead of averaging, more than its .0127 "
+        "over screening here: that of a mask over noise, as in conflict-null. Of a record before, whose networks began "
+        "with the noise of the first site's rows, -.0231 [-.0359, -.0096] on the same seeds.",
     ),
     Claim(
         id="conflict-peers.null",
