@@ -19,8 +19,9 @@ def config(**changes):
 def test_rows_claims_and_figures():
     rows = [{**row, "seed": 100} for row in equations.run(config())]
     assert [(row["arm"], row["network"]) for row in rows] == [(a, n) for a in equations.ARMS for n in equations.NETWORKS]
+    learnt = [{**row, "inside": 0.5} for row in rows]  # which nothing has at this size
     for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").measured is not None
+        assert judge(claim, learnt, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["errors"]
     assert equations.progress(config(), rows[-1])[0] == 1
     some = config(arms=("mean", "ldt"), networks=("equations",))
@@ -78,7 +79,7 @@ def made_up(ours, theirs):
     values = {"equations": ours, "perceptron": 0.4}
     helped = {"and-mask": 0.5, "asi": 0.5, "ldt": 0.5}
     return [
-        {"seed": seed, "arm": arm, "network": network, "outside": values[network] * helped.get(arm, theirs)}
+        {"seed": seed, "arm": arm, "network": network, "outside": values[network] * helped.get(arm, theirs), "inside": 0.3}
         for seed in range(6) for arm in equations.ARMS for network in equations.NETWORKS
     ]  # fmt: skip
 
@@ -86,6 +87,15 @@ def made_up(ours, theirs):
 def test_claims_can_hold_and_fail():
     assert {judge(claim, made_up(0.1, 1.0), "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
     assert {judge(claim, made_up(2.0, 0.1), "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+
+
+def test_a_perceptron_that_has_learnt_nothing_and_a_constant_are_beaten_by_nobody():
+    claims = {claim.id: claim for claim in EXPERIMENT.claims}
+    blind = [{**row, "inside": 1.0} for row in made_up(0.1, 1.0)]
+    assert judge(claims["equations.and-mask"], blind, "quick").measured is None
+    bad = [{**row, "outside": row["outside"] * 20} for row in made_up(0.1, 1.0)]  # 1 and 4, where a constant has 1
+    found = judge(claims["equations.ldt"], bad, "quick")
+    assert (found.verdict, found.earlier[0].verdict) == ("does not hold", "holds")
 
 
 def test_lessons_are_of_what_the_read_out_reads():

@@ -6,10 +6,16 @@ from craik.lab import Claim, Condition, Measurement, Rows, bootstrap, high_below
 
 _SOURCE = "thesis chapter 5, outlook: hypothesis classes such as equation learners, combined with its methods"
 _TRIED = (
-    "Seeds 1000 and 1001 chose the number of units, the penalty, the steps and the sensor's slopes, a handful of runs: with a "
-    "sensor whose sign alternated, averaging left it alone by itself. Unanimity of the four ranges also slows what they share; "
-    "other thresholds, coefficients and several starts, which Martius and Lampert choose from by held-out data, were not tried."
+    "Seeds 1000 and 1001 chose the number of units, the penalty, the steps and the sensor's slopes, a handful of runs: "
+    "with a sensor whose sign alternated, averaging left it alone by itself. Unanimity of the four ranges also slows what "
+    "they share; other thresholds, coefficients and several starts, which Martius and Lampert choose from by held-out "
+    "data, were not tried. Recorded twice before, with six seeds: with weights that were the sizes of the first inputs, "
+    "as both came of one stream of random numbers, and then apart, where the verdicts of `and-mask` and `ldt` hung on the "
+    "draw. So it has twenty."
 )
+
+LEARNT = 0.9
+"""An error inside of the range, as a share of the answers' variance, below which something has been learnt."""
 
 Cell = tuple[str, str]
 Measure = Callable[[Rows], Measurement | None]
@@ -24,6 +30,20 @@ def ratio(ours: Cell, theirs: Cell, key: str = "outside") -> Measure:
             some, others = (group.where(arm=arm, network=network) for arm, network in (ours, theirs))
             if some and others:
                 found.append(number(some[0], key) / max(number(others[0], key), 1e-12))
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+def over_learnt(ours: Cell, theirs: Cell) -> Measure:
+    """Return a measure: one's error over the lesser of another's and a constant's, on seeds on which the other has learnt."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for group in rows.by("seed").values():
+            some, others = (group.where(arm=arm, network=network) for arm, network in (ours, theirs))
+            if some and others and number(others[0], "inside") < LEARNT:
+                found.append(number(some[0], "outside") / min(number(others[0], "outside"), 1.0))
         return bootstrap(found) if found else None
 
     return measure
@@ -44,8 +64,8 @@ def _below(of: str) -> Condition:
 
 
 _UNLEARNT = (
-    "On five of quick's six seeds the perceptron under the AND-mask has learnt nothing: its error inside of the range is 1.009 "
-    "of the answers' variance in the median, so that it is no opponent there."
+    "On 11 of 20 seeds the perceptron under the AND-mask has learnt nothing: its error inside of the range is 1 to 1.14 of the "
+    "answers' variance. Asked of the others, and of a constant, after these rows had been read."
 )
 _JUMPS = (
     "Either error is divided by how far the frame that was hit lies off: a longer jump has a larger denominator, and ASI may "
@@ -59,8 +79,17 @@ def _extrapolates(arm: str, what: str, more: str = "") -> Claim:
         kind="hypothesis",
         text=f"{what}, a network of formulas errs less outside of the training range than a perceptron.",
         source=_SOURCE,
-        measure=ratio((arm, "equations"), (arm, "perceptron")),
-        condition=_below("the perceptron"),
+        measure=over_learnt((arm, "equations"), (arm, "perceptron")),
+        condition=high_below(
+            1.0,
+            of="error outside of the training range over the lesser of the perceptron's and a constant's, on seeds on which "
+            f"the perceptron's inside is below {LEARNT:g} of the variance, median over seeds,",
+        ).instead_of(
+            _below("the perceptron"),
+            "A constant would have passed, whose error outside is 1, beside perceptrons that err more, and whatever has learnt "
+            "something beside those that have not: under the AND-mask that is 11 of 20.",
+            ratio((arm, "equations"), (arm, "perceptron")),
+        ),
         tried=f"{_TRIED} {more}".strip(),
     )
 
