@@ -85,9 +85,9 @@ CLAIMS = (
         source=_FIGURE,
         measure=Excess(WARM, "last", "bayes"),
         condition=_LOW.instead_of(_LOW, _READING, Excess(FRESH, "last", "bayes")),
-        tried="Both readings of the inner optimiser; with moments that start afresh it does not hold, see fresh-moments. At paper "
-        "0.960 [0.771, 1.000] in a record before, whose students had four rows of the data's mixture in their first weights, as "
-        "both came of one stream of random numbers.",
+        tried="Both readings of the inner optimiser; with moments that start afresh it does not hold, see fresh-moments. At "
+        "paper 0.960 [0.771, 1.000] in a record before, whose students had four rows of the data's mixture in their first "
+        "weights, as both came of one stream of random numbers.",
     ),
     Claim(
         id="distill-noisy-labels.fresh-moments",
