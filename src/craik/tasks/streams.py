@@ -19,7 +19,7 @@ def stream(seed: int, *names: str | int) -> Generator:
     True
 
     Args:
-        seed: any whole number.
+        seed: a whole number of at least 0, however large.
         names: what the numbers are for, such as "student", or "member", 3.
 
     Raises:

@@ -16,6 +16,11 @@ from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.streams import stream
 from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
 
+STREAMS = (
+    "Of a record before, whose first weights and batches came of the board's stream of random numbers, {} on the same seeds."
+)
+"""What claims say of these records."""
+
 
 @dataclass(frozen=True)
 class Sites:

@@ -96,16 +96,7 @@ def _xor(seed: int) -> Problem:
     def student(generator: Generator) -> nn.Sequential:
         return nn.Sequential(*relu_mlp((64, 32), generator), *relu_mlp((32, 128, 2), generator))
 
-    return Problem(
-        _framed(xor(seed, 64, 512)),
-        student,
-        {"0": 32},
-        False,
-        HiddenSquaredError(),
-        2,
-        (1e2, 1e4),
-        _wrong,
-    )
+    return Problem(_framed(xor(seed, 64, 512)), student, {"0": 32}, False, HiddenSquaredError(), 2, (1e2, 1e4), _wrong)
 
 
 def _noisy_labels(seed: int) -> Problem:

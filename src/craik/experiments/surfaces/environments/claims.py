@@ -28,11 +28,6 @@ def barrier(rows: Rows) -> Measurement | None:
     return bootstrap(found) if found else None
 
 
-def over_placebo(rows: Rows) -> Measurement | None:
-    """Return how much higher that barrier is than the one between averaging's solution and its on other batches."""
-    return Paired("height", {"kind": "barrier"}, {"kind": "placebo"})(rows)
-
-
 CLAIMS = (
     Claim(
         id="environment-surfaces.patchwork",
@@ -54,7 +49,7 @@ CLAIMS = (
         text="On the straight way between both the averaged loss has a barrier, as between separate minima, and a higher one "
         "than between two runs of averaging.",
         source=_SOURCE,
-        measure=over_placebo,
+        measure=Paired("height", {"kind": "barrier"}, {"kind": "placebo"}),
         condition=low_above(
             0.1,
             of="height of the averaged loss on the straight way over the higher end, less that between averaging's solution "
