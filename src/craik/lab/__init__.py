@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from craik.lab.claims import Claim as Claim
 from craik.lab.claims import EachSeed as EachSeed
+from craik.lab.claims import Greatest as Greatest
 from craik.lab.claims import JudgedClaim as JudgedClaim
+from craik.lab.claims import Least as Least
 from craik.lab.claims import Measurement as Measurement
 from craik.lab.claims import OverSeeds as OverSeeds
 from craik.lab.claims import Paired as Paired
@@ -46,6 +48,7 @@ from craik.lab.running.checkpoints.loops import Saved as Saved
 from craik.lab.running.checkpoints.loops import checkpoint as checkpoint
 from craik.lab.running.checkpoints.parts import computed as computed
 from craik.lab.running.checkpoints.parts import part as part
+from craik.lab.running.checkpoints.stopping import EarlyStopping as EarlyStopping
 from craik.lab.sweeping.declared import Last as Last
 from craik.lab.sweeping.declared import Objective as Objective
 from craik.lab.sweeping.declared import Ranges as Ranges

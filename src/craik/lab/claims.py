@@ -174,6 +174,52 @@ class EachSeed:
 
 
 @dataclass(frozen=True)
+class Least:
+    """A measure for `Claim`: of several comparisons, each of which must be met, the least value, low end and high end.
+
+    Such as a method's lead where both are trained to the end, and its lead where both stop early: with a condition that asks
+    for a low end above a bound, each must be above it.
+
+    Args:
+        measures: the comparisons.
+    """
+
+    measures: Sequence[Callable[[Rows], Measurement | None]]
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """The least of each; None where the rows cannot say one of them."""
+        return _outermost(self.measures, rows, min)
+
+
+@dataclass(frozen=True)
+class Greatest:
+    """A measure for `Claim`: of several comparisons, each of which must be met, the greatest value, low end and high end.
+
+    As `Least`, for what should be small, such as a ratio of errors.
+
+    Args:
+        measures: the comparisons.
+    """
+
+    measures: Sequence[Callable[[Rows], Measurement | None]]
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """The greatest of each; None where the rows cannot say one of them."""
+        return _outermost(self.measures, rows, max)
+
+
+def _outermost(
+    measures: Sequence[Callable[[Rows], Measurement | None]], rows: Rows, pick: Callable[[list[float | int]], float | int]
+) -> Measurement | None:
+    found = [measure(rows) for measure in measures]
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    value, low, high = (pick([getattr(one, name) for one in known]) for name in ("value", "low", "high"))
+    return Measurement(value, low, high, min(one.n for one in known))
+
+
+@dataclass(frozen=True)
 class Claim:
     """A sentence of a paper that a run can refute.
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab.claims import Claim, EachSeed, Measurement, OverSeeds, Paired, bootstrap, judge
+from craik.lab.claims import Claim, EachSeed, Greatest, Least, Measurement, OverSeeds, Paired, bootstrap, judge
 from craik.lab.conditions import above
 from craik.lab.errors import LabError
 from craik.lab.rows import Rows
@@ -203,3 +203,12 @@ def test_numbers_of_numpy_are_written_as_python_s():
     numbers = (found.measured, found.low, found.high, found.n)
     assert (numbers, [type(one) for one in numbers]) == ((0.75, 0.0, 1, 2), [float, float, int, int])
     assert json.dumps(asdict(found))
+
+
+def test_of_several_comparisons_each_end_is_the_outermost():
+    found = [Measurement(0.2, -0.1, 0.3, 6), Measurement(0.1, 0.0, 0.4, 5)]
+    measures = [lambda rows, one=one: one for one in found]
+    assert Least(measures)(Rows([])) == Measurement(0.1, -0.1, 0.3, 5)
+    assert Greatest(measures)(Rows([])) == Measurement(0.2, 0.0, 0.4, 5)
+    assert Least([*measures, lambda rows: None])(Rows([])) is None
+    assert Least([])(Rows([])) is None

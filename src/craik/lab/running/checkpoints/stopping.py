@@ -1,0 +1,67 @@
+"""Early stopping, looked at afterwards: what a training had where its validation was best, beside what it has at its end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from craik.lab.rows import Row, Scalar
+
+
+@dataclass
+class EarlyStopping:
+    """Keeps what was measured where validation was best, at looks that are spread evenly over a training.
+
+        stopping = EarlyStopping()
+        for step in range(steps):
+            ...  # a step
+            if stopping.due((step + 1) / steps):
+                stopping.look((step + 1) / steps, accuracy(model, validation), {"accuracy": accuracy(model, test)})
+        yield {"accuracy": accuracy(model, test), **stopping.row}  # with stopped_accuracy and stopped_at
+
+    A look changes nothing of the training: what it needs must not draw from the training's generators.
+
+    Attributes:
+        looks: how many, the last at the end.
+        best: whether validation is the better the "highest" (an accuracy) or the "lowest" (an error).
+        looked: after how many looks' worth of the training the last was due.
+        validation: the best so far; None before the first look.
+        row: what was measured there, each as `stopped_` and its name, and `stopped_at`, the share of the training.
+
+    Raises:
+        ValueError: fewer than one look.
+    """
+
+    looks: int = 20
+    best: Literal["highest", "lowest"] = "highest"
+    looked: int = 0
+    validation: float | None = None
+    row: Row = field(default_factory=dict[str, Scalar])
+
+    def __post_init__(self) -> None:
+        if self.looks < 1:
+            raise ValueError(f"looks should be 1 or more: there is one at the end. Found {self.looks}.")
+
+    def due(self, share: float) -> bool:
+        """Say whether a look is due after a share of the training: each is once, at the first step that reaches its share."""
+        reached = min(math.floor(share * self.looks + 1e-9), self.looks)
+        if reached <= self.looked:
+            return False
+        self.looked = reached
+        return True
+
+    def look(self, share: float, validation: float, found: Row) -> None:
+        """Keep what was found if validation is better than at every look before; of equals the first stays.
+
+        Args:
+            share: of the training that is over.
+            validation: on data that nothing is trained or tested on. One that is not a number is worse than any.
+            found: on test data, by name.
+        """
+        worst = -math.inf if self.best == "highest" else math.inf
+        now = worst if math.isnan(validation) else validation
+        better = self.validation is None or (now > self.validation if self.best == "highest" else now < self.validation)
+        if better:
+            self.validation = now
+            self.row = {"stopped_at": share, **{f"stopped_{name}": value for name, value in found.items()}}

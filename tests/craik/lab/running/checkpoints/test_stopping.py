@@ -1,0 +1,42 @@
+import math
+
+import pytest
+
+from craik.lab import EarlyStopping
+
+
+def curve(validations, test, best="highest", looks=4):
+    stopping = EarlyStopping(looks, best)
+    for step, (validation, value) in enumerate(zip(validations, test, strict=True), 1):
+        if stopping.due(step / len(test)):
+            stopping.look(step / len(test), validation, {"accuracy": value})
+    return stopping
+
+
+def test_what_was_measured_where_validation_is_best_is_kept():
+    assert curve([0.1, 0.9, 0.9, 0.2], [1, 2, 3, 4]).row == {"stopped_at": 0.5, "stopped_accuracy": 2}
+    assert curve([0.1, 0.9, 0.9, 0.2], [1, 2, 3, 4], "lowest").row == {"stopped_at": 0.25, "stopped_accuracy": 1}
+
+
+@pytest.mark.parametrize("best", ["highest", "lowest"])
+def test_a_validation_that_is_not_a_number_is_never_best(best):
+    assert curve([math.nan, 0.5, math.nan, 0.5], [1, 2, 3, 4], best).row["stopped_accuracy"] == 2
+    assert curve([math.nan] * 4, [1, 2, 3, 4], best).row["stopped_accuracy"] == 1
+
+
+@pytest.mark.parametrize(("steps", "looks"), [(7, 20), (120, 20), (121, 20), (1000, 7), (49, 49), (3, 1)])
+def test_looks_are_spread_evenly_and_one_is_at_the_end(steps, looks):
+    stopping = EarlyStopping(looks)
+    due = [step for step in range(1, steps + 1) if stopping.due(step / steps)]
+    assert (len(due), due[-1]) == (min(steps, looks), steps)
+    assert due == [step for step in range(1, steps + 1) if step * looks // steps > (step - 1) * looks // steps]
+
+
+def test_a_step_that_jumps_over_looks_is_looked_at_once():
+    stopping = EarlyStopping(10)
+    assert [stopping.due(share) for share in (0.05, 0.55, 0.58, 1.3, 1.4)] == [False, True, False, True, False]
+
+
+def test_no_look_is_refused():
+    with pytest.raises(ValueError, match="looks should be 1 or more"):
+        EarlyStopping(0)
