@@ -118,6 +118,11 @@ def test_a_run_with_a_control(tmp_path):
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert list(EXPERIMENT.figures(Rows({"seed": 0, **row} for row in rows))) == ["switch"]
+    alone = list(skips_perturbation.run(replace(tiny, schedules=("switch",), without_bounce=True)))
+    assert alone == rows[:4]  # boards without bounce can be measured on without a control
+    unmeasured = list(skips_perturbation.run(replace(tiny, schedules=("switch",))))
+    added = {"schedule", "unit", "accuracy_without_bounce", "same_labels"}
+    assert unmeasured == [{key: value for key, value in row.items() if key not in added} for row in alone]
 
 
 @pytest.mark.parametrize("preset", ["control", "epochs", "paper"])
