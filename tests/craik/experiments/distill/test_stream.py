@@ -45,20 +45,37 @@ def test_sub_tasks_differ_and_that_of_fresh_students_is_none_of_them():
     assert not torch.equal(found[1], stream.sub_task(config(seed=101), 1).train.x)
 
 
-def test_a_fresh_student_leaves_the_teacher_as_it_is():
-    chosen = config()
-    data = stream.sub_task(chosen, -1)
+def a_lesson(chosen):
     student = stream.make_student(chosen, torch.Generator().manual_seed(0))
     teacher = stream.UnitsTeacher(stream.relu_mlp((4, 6, 4), torch.Generator().manual_seed(1)), {"0": 4})
-    lesson = stream.Lesson(student, teacher, ["0"], stream.label_loss, 10.0)
-    before = [parameter.clone() for parameter in (*teacher.parameters(), *student.parameters())]
-    assert 0 <= stream.fresh(chosen, lesson, data) <= 1
-    assert all(torch.equal(a, b) for a, b in zip(before, (*teacher.parameters(), *student.parameters()), strict=True))
+    return stream.Lesson(student, teacher, ["0"], stream.label_loss, 10.0)
+
+
+def test_a_fresh_student_leaves_the_teacher_as_it_is():
+    lesson = a_lesson(config())
+    both = (*lesson.teacher.parameters(), *lesson.student.parameters())
+    before = [parameter.clone() for parameter in both]
+    found = stream.fresh(config(), lesson, stream.sub_task(config(), -1))
+    assert all(0 <= found[key] <= 1 for key in ("accuracy", "stopped_accuracy", "stopped_at"))
+    assert all(torch.equal(a, b) for a, b in zip(before, both, strict=True))
+
+
+@pytest.mark.parametrize("taught", [False, True])
+def test_looks_change_nothing_of_a_fresh_student(monkeypatch, taught):
+    chosen = config(steps=24)
+    data, lesson = stream.sub_task(chosen, -1), a_lesson(chosen) if taught else None
+    students, make, state = [], stream.make_student, torch.get_rng_state()
+    monkeypatch.setattr(stream, "make_student", lambda *given: students.append(make(*given)) or students[-1])
+    looked = stream.fresh(chosen, lesson, data)
+    monkeypatch.setattr(stream.EarlyStopping, "due", lambda *_: False)
+    assert stream.fresh(chosen, lesson, data) == {"accuracy": looked["accuracy"]}
+    assert all(torch.equal(a, b) for a, b in zip(students[0].parameters(), students[1].parameters(), strict=True))
+    assert torch.equal(state, torch.get_rng_state())
 
 
 def made_up(gains, signals):
     return [
-        {"seed": seed, "domain": domain, "stage": stage, "gain": gains[domain] * stage}
+        {"seed": seed, "domain": domain, "stage": stage, "gain": gains[domain] * stage, "stopped_gain": gains[domain] * stage}
         | ({"signal": 1.0 if stage == 1 else signals[domain]} if stage else {})
         for seed in range(6) for domain in ("fixed", "stream") for stage in range(3)
     ]  # fmt: skip
@@ -69,6 +86,20 @@ def test_claims_can_hold_and_fail():
     assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
     bad = made_up({"fixed": 0.0, "stream": -0.1}, {"fixed": 0.9, "stream": 0.8})
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+
+
+def test_gains_must_be_there_where_validation_stops_students_too():
+    rows = made_up({"fixed": 0.01, "stream": 0.1}, {"fixed": 0.2, "stream": 0.8})
+    of_gains = [claim for claim in EXPERIMENT.claims if claim.condition.earlier]
+    assert [claim.id.partition(".")[2] for claim in of_gains] == ["useful", "above-fixed", "untrained"]
+    stopped = [{**row, "stopped_gain": -row["gain"]} for row in rows]
+    ends = [{key: value for key, value in row.items() if key != "stopped_gain"} for row in rows]
+    for claim in of_gains:
+        found = judge(claim, stopped, "quick")
+        assert (found.verdict, found.earlier[0].verdict) == ("does not hold", "holds")
+        assert found.measured == pytest.approx(-found.earlier[0].measured)
+        older = judge(claim, ends, "quick")
+        assert (older.verdict, older.earlier[0].verdict) == ("not measurable here", "holds")
 
 
 @pytest.mark.parametrize("changes", [{"stages": 1}, {"domains": ()}, {"validation": 1.0}])

@@ -2,10 +2,12 @@
 
 A sub-task is task A with a mixing of its own (`craik.tasks.boards.xor`): what the student must find is another, how the
 privileged data hide it is the same. After every stage the teacher, as it is, teaches a fresh student of a sub-task that neither
-domain has shown, which is compared with the same student without a teacher.
+domain has shown, which is compared with the same student without a teacher: both at their ends, and both where validation on
+that sub-task's examples for selection stops them.
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -18,7 +20,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows, teach
 from craik.distill.examples.streams import Stream
 from craik.experiments.distill.training import Count, check_split, ordinary_steps
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
@@ -105,7 +107,7 @@ def run(config: Config) -> Iterator[Row]:
         teacher = UnitsTeacher(relu_mlp(widths, stream(config.seed, "teacher")), {LAYER: config.units})
         lesson = Lesson(student, teacher, [LAYER], label_loss, config.alpha)
         first = computed(f"{domain} 0", fresh, config, lesson, other)
-        yield {"domain": domain, "stage": 0, "gain": first - alone, "alone": alone}
+        yield {"domain": domain, "stage": 0, **gains(first, alone)}
         optimizers = [torch.optim.Adam(module.parameters(), config.learning_rate) for module in (student, teacher)]
         generator = stream(config.seed, "splits and batches")
         saved = checkpoint(domain, student, teacher, *optimizers, generator)
@@ -116,7 +118,7 @@ def run(config: Config) -> Iterator[Row]:
             signals = stage_of(config, lesson, data.train, optimizers, generator)
             yield saved.keep(stage, {
                 "domain": domain, "stage": stage, "before": before, "after": accuracy(student, data.test),
-                "signal": float(np.mean(signals)), "gain": fresh(config, lesson, other) - alone, "alone": alone,
+                "signal": float(np.mean(signals)), **gains(fresh(config, lesson, other), alone),
             })  # fmt: skip
         saved.finish()
 
@@ -137,15 +139,16 @@ def stage_of(
     return [distillation.step(config.inner_steps).meta.norm for _ in range(config.rounds)]
 
 
-def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> float:
-    """Return the accuracy of a fresh student, with a teacher that stays as it is or without one."""
+def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> Row:
+    """Return the accuracy of a fresh student at its end and where validation stops it, by a teacher as it is or by none."""
     generator = stream(config.seed, "fresh student's batches")
     student = make_student(config, stream(config.seed, "fresh student"))
     optimizer = torch.optim.Adam(student.parameters(), config.learning_rate)
+    stopping = watched(config, student, optimizer, data)
     if lesson is not None:
         given = replace(lesson, student=student)
         teach(given, Examples(*data.train), optimizer, steps=config.steps, batch_size=config.batch, generator=generator)
-        return accuracy(student, data.test)
+        return {"accuracy": accuracy(student, data.test), **stopping.row}
 
     def losses(rows: Tensor) -> Tensor:
         return label_loss(student(data.train.x[rows]), data.train.y[rows])
@@ -154,7 +157,37 @@ def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> float:
         losses, Stream(torch.arange(len(data.train.y)), config.batch, generator), optimizer, config.steps, 1
     ):
         pass
-    return accuracy(student, data.test)
+    return {"accuracy": accuracy(student, data.test), **stopping.row}
+
+
+def watched(config: Config, student: nn.Module, optimizer: torch.optim.Optimizer, data: PrivilegedData) -> EarlyStopping:
+    """Return early stopping that looks at a student after its optimiser's steps, whoever takes them."""
+    stopping, taken = EarlyStopping(), 0
+    # A copy is looked at: lessons read the student's layers by hooks, which a look must not fill.
+    shown = deepcopy(student)
+
+    def look(*_: object) -> None:
+        nonlocal taken
+        taken += 1
+        if stopping.due(taken / config.steps):
+            shown.load_state_dict(student.state_dict())
+            found: Row = {"accuracy": accuracy(shown, data.test)}
+            stopping.look(taken / config.steps, accuracy(shown, data.selection), found)
+
+    optimizer.register_step_post_hook(look)
+    return stopping
+
+
+def gains(taught: Row, alone: Row) -> Row:
+    """Return what a teacher is worth to a fresh student: at both ends, and where validation stops either."""
+    return {
+        "gain": number(taught, "accuracy") - number(alone, "accuracy"),
+        "alone": alone["accuracy"],
+        "stopped_gain": number(taught, "stopped_accuracy") - number(alone, "stopped_accuracy"),
+        "stopped_alone": alone["stopped_accuracy"],
+        "stopped_at": taught["stopped_at"],
+        "alone_stopped_at": alone["stopped_at"],
+    }
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
