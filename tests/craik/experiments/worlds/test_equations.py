@@ -9,6 +9,9 @@ import torch
 from craik.experiments.worlds.equations import EXPERIMENT, data
 from craik.experiments.worlds.equations import run as equations
 from craik.lab import Rows, judge
+from craik.tasks.streams import stream
+
+OVER = ("mean", "fixed-1", "no-teacher")
 
 
 def config(**changes):
@@ -79,7 +82,8 @@ def made_up(ours, theirs):
     values = {"equations": ours, "perceptron": 0.4}
     helped = {"and-mask": 0.5, "asi": 0.5, "ldt": 0.5}
     return [
-        {"seed": seed, "arm": arm, "network": network, "outside": values[network] * helped.get(arm, theirs), "inside": 0.3}
+        {"seed": seed, "arm": arm, "network": network, "inside": 0.3,
+         "outside": values[network] * helped.get(arm, theirs), "stopped_outside": values[network] * helped.get(arm, theirs)}
         for seed in range(6) for arm in equations.ARMS for network in equations.NETWORKS
     ]  # fmt: skip
 
@@ -93,9 +97,40 @@ def test_a_perceptron_that_has_learnt_nothing_and_a_constant_are_beaten_by_nobod
     claims = {claim.id: claim for claim in EXPERIMENT.claims}
     blind = [{**row, "inside": 1.0} for row in made_up(0.1, 1.0)]
     assert judge(claims["equations.and-mask"], blind, "quick").measured is None
-    bad = [{**row, "outside": row["outside"] * 20} for row in made_up(0.1, 1.0)]  # 1 and 4, where a constant has 1
+    errors = ("outside", "stopped_outside")
+    bad = [row | {key: row[key] * 20 for key in errors} for row in made_up(0.1, 1.0)]  # 1 and 4, where a constant has 1
     found = judge(claims["equations.ldt"], bad, "quick")
     assert (found.verdict, found.earlier[0].verdict) == ("does not hold", "holds")
+
+
+def test_what_is_stopped_must_err_less_too():
+    rows = made_up(0.1, 1.0)
+    early = [row | {"stopped_outside": 0.01} if row["network"] == "perceptron" or row["arm"] in OVER else row for row in rows]
+    ends = [{key: value for key, value in row.items() if key != "stopped_outside"} for row in rows]
+    for claim in EXPERIMENT.claims[:-1]:
+        found, older = judge(claim, early, "quick"), judge(claim, ends, "quick")
+        assert (found.verdict, found.earlier[-1].verdict) == ("does not hold", "holds")
+        assert found.measured == pytest.approx(5)
+        assert (older.verdict, older.earlier[-1].verdict) == ("not measurable here", "holds")
+
+
+def test_looks_change_nothing(monkeypatch):
+    chosen, state = config(arms=("mean", "asi", "no-teacher", "ldt"), networks=("equations",)), torch.get_rng_state()
+    looked = list(equations.run(chosen))
+    monkeypatch.setattr(equations.EarlyStopping, "due", lambda *_: False)
+    for row, plain in zip(looked, equations.run(chosen), strict=True):
+        assert set(row) - set(plain) == {"stopped_inside", "stopped_outside", "stopped_at"}
+        assert plain == {key: value for key, value in row.items() if not key.startswith("stopped_")}
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_validation_is_another_draw_of_the_outside():
+    tests = data.formula_ranges(100, 0.0).outside
+    found = data.outside(stream(100, "validation"), sensor=True)
+    assert found.x.shape == tests.x.shape
+    assert not torch.isin(found.x, tests.x).any()
+    assert float(found.x[:, :2].abs().amax(1).min()) > data.INSIDE
+    assert data.outside(stream(100, "validation")).x.shape == (400, 2)
 
 
 def test_lessons_are_of_what_the_read_out_reads():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, Condition, Measurement, Rows, bootstrap, high_below, number
+from craik.lab import Claim, Condition, Greatest, Measurement, Rows, bootstrap, high_below, number
 
 _SOURCE = "thesis chapter 5, outlook: hypothesis classes such as equation learners, combined with its methods"
 _TRIED = (
@@ -28,22 +28,25 @@ def ratio(ours: Cell, theirs: Cell, key: str = "outside") -> Measure:
         found: list[float] = []
         for group in rows.by("seed").values():
             some, others = (group.where(arm=arm, network=network) for arm, network in (ours, theirs))
-            if some and others:
+            if some and others and key in some[0] and key in others[0]:
                 found.append(number(some[0], key) / max(number(others[0], key), 1e-12))
         return bootstrap(found) if found else None
 
     return measure
 
 
-def over_learnt(ours: Cell, theirs: Cell) -> Measure:
-    """Return a measure: one's error over the lesser of another's and a constant's, on seeds on which the other has learnt."""
+def over_learnt(ours: Cell, theirs: Cell, key: str = "outside") -> Measure:
+    """Return a measure: one's error over the lesser of another's and a constant's, on seeds on which the other has learnt.
+
+    Whether it has is read at its end, so that both comparisons are of the same seeds.
+    """
 
     def measure(rows: Rows) -> Measurement | None:
         found: list[float] = []
         for group in rows.by("seed").values():
             some, others = (group.where(arm=arm, network=network) for arm, network in (ours, theirs))
-            if some and others and number(others[0], "inside") < LEARNT:
-                found.append(number(some[0], "outside") / min(number(others[0], "outside"), 1.0))
+            if some and others and key in some[0] and key in others[0] and number(others[0], "inside") < LEARNT:
+                found.append(number(some[0], key) / min(number(others[0], key), 1.0))
         return bootstrap(found) if found else None
 
     return measure
@@ -59,8 +62,17 @@ def level(cell: Cell) -> Measure:
     return measure
 
 
-def _below(of: str) -> Condition:
-    return high_below(1.0, of=f"error outside of the training range over that of {of}, median over seeds,")
+def both(measure: Callable[[Cell, Cell, str], Measure], ours: Cell, theirs: Cell) -> Greatest:
+    """Return a measure: the greater of a ratio at both ends and of that where validation stops both."""
+    return Greatest([measure(ours, theirs, key) for key in ("outside", "stopped_outside")])
+
+
+def _below(of: str, stopped: str = "") -> Condition:
+    return high_below(1.0, of=f"error outside of the training range over that of {of}, median over seeds,{stopped}")
+
+
+_STOPPED = " the greater of that at the ends and that where validation outside of the range stops both,"
+_BASELINE = "Early stopping is a baseline of every comparison."
 
 
 _UNLEARNT = (
@@ -73,35 +85,42 @@ _JUMPS = (
 )
 
 
+def _over_constant(stopped: str = "") -> Condition:
+    return high_below(
+        1.0,
+        of="error outside of the training range over the lesser of the perceptron's and a constant's, on seeds on which "
+        f"the perceptron's inside is below {LEARNT:g} of the variance, median over seeds,{stopped}",
+    )
+
+
 def _extrapolates(arm: str, what: str, more: str = "") -> Claim:
+    ours, theirs = (arm, "equations"), (arm, "perceptron")
+    before = _over_constant().instead_of(
+        _below("the perceptron"),
+        "A constant would have passed, whose error outside is 1, beside perceptrons that err more, and whatever has learnt "
+        "something beside those that have not: under the AND-mask that is 11 of 20.",
+        ratio(ours, theirs),
+    )
     return Claim(
         id=f"equations.{arm}",
         kind="hypothesis",
         text=f"{what}, a network of formulas errs less outside of the training range than a perceptron.",
         source=_SOURCE,
-        measure=over_learnt((arm, "equations"), (arm, "perceptron")),
-        condition=high_below(
-            1.0,
-            of="error outside of the training range over the lesser of the perceptron's and a constant's, on seeds on which "
-            f"the perceptron's inside is below {LEARNT:g} of the variance, median over seeds,",
-        ).instead_of(
-            _below("the perceptron"),
-            "A constant would have passed, whose error outside is 1, beside perceptrons that err more, and whatever has learnt "
-            "something beside those that have not: under the AND-mask that is 11 of 20.",
-            ratio((arm, "equations"), (arm, "perceptron")),
-        ),
+        measure=both(over_learnt, ours, theirs),
+        condition=_over_constant(_STOPPED).instead_of(before, _BASELINE, over_learnt(ours, theirs)),
         tried=f"{_TRIED} {more}".strip(),
     )
 
 
 def _helps(arm: str, over: str, text: str, of: str, more: str = "") -> Claim:
+    ours, theirs = (arm, "equations"), (over, "equations")
     return Claim(
         id=f"equations.{arm}-helps",
         kind="hypothesis",
         text=text,
         source=_SOURCE,
-        measure=ratio((arm, "equations"), (over, "equations")),
-        condition=_below(of),
+        measure=both(ratio, ours, theirs),
+        condition=_below(of, _STOPPED).instead_of(_below(of), _BASELINE, ratio(ours, theirs)),
         tried=f"{_TRIED} {more}".strip(),
     )
 

@@ -73,6 +73,12 @@ def formula_ranges(seed: int, noise: float, rows: int = 64) -> Ranges:
     return Ranges(train, ids, test(_square(400, INSIDE, generator)), test(_around(400, generator)))
 
 
+def outside(generator: Generator, sensor: bool = False, count: int = 400) -> Fold:
+    """Draw points outside of the range as the tests have them, such as for validation; a sensor beside them is noise."""
+    x = _around(count, generator)
+    return Fold(torch.cat([x, torch.randn(len(x), 1, generator=generator)], 1) if sensor else x, formula(x))
+
+
 def formula_few(seed: int, examples: int = 64, noise: float = 0.5) -> Few:
     """Draw examples whose answers are noisy; the terms are not."""
     generator = Generator().manual_seed(seed + 2**31)

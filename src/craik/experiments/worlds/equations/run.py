@@ -2,12 +2,13 @@
 
 Agreement: a formula's data come in environments that are ranges of its inputs, with a sensor beside them that follows the
 answer with a slope of the environment's own. Skips: a pendulum that swings further than it ever did. Distill: few noisy
-examples of the formula, with its terms as privileged data. Everything outside of the training range is a test only.
+examples of the formula, with its terms as privileged data. What lies outside of the training range is for tests, and of another
+draw for validation, which says where each training would have been stopped.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, NamedTuple, cast
 
 import torch
 from annotated_types import Ge, MinLen
@@ -17,7 +18,7 @@ from craik.agreement import Agreement, AndMask, Mean
 from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
 from craik.experiments.worlds.equations import data
 from craik.experiments.worlds.equations.data import Fold
-from craik.lab import Positive, Preset, Row, check_limits, computed, number
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
 from craik.losses import SquaredError
 from craik.nn.equations import equation_network, sparsity
 from craik.nn.perceptrons import relu_mlp
@@ -88,11 +89,43 @@ def run(config: Config) -> Iterator[Row]:
     for arm in config.arms:
         for network in config.networks:
             run_arm = {"agreement": by_agreement, "skips": by_skips, "distill": by_distilling}[SYSTEMS[arm]]
-            inside, outside = computed(f"{arm}, {network}", run_arm, config, arm, network)
-            yield {"system": SYSTEMS[arm], "arm": arm, "network": network, "inside": inside, "outside": outside}
+            found = computed(f"{arm}, {network}", run_arm, config, arm, network)
+            yield {"system": SYSTEMS[arm], "arm": arm, "network": network, **found}
 
 
-def descend(config: Config, model: nn.Module, steps: int, backward: Callable[[], None]) -> None:
+class Errors(NamedTuple):
+    """How far off a model is: on tests inside and outside of the range, and on validation data outside of it."""
+
+    inside: float
+    outside: float
+    validation: float
+
+
+@dataclass
+class Watched:
+    """A training that is looked at: its errors at its end, and where validation stops it.
+
+    Args:
+        errors: of the model as it is.
+        stopping: by the least error on validation data.
+    """
+
+    errors: Callable[[], Errors]
+    stopping: EarlyStopping = field(default_factory=lambda: EarlyStopping(best="lowest"))
+
+    def look(self, share: float) -> None:
+        """Look, if it is time, after a share of the training."""
+        if self.stopping.due(share):
+            found = self.errors()
+            self.stopping.look(share, found.validation, {"inside": found.inside, "outside": found.outside})
+
+    def row(self) -> Row:
+        """Return the errors at the end and where validation stops the training."""
+        found = self.errors()
+        return {"inside": found.inside, "outside": found.outside, **self.stopping.row}
+
+
+def descend(config: Config, model: nn.Module, steps: int, backward: Callable[[], None], watched: Watched) -> None:
     """Take steps of Adam; the penalty's phases are those of Martius and Lampert, without the last, of fixed zeros."""
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     for step in range(steps):
@@ -102,6 +135,7 @@ def descend(config: Config, model: nn.Module, steps: int, backward: Callable[[],
         if step >= steps // 2 and config.penalty > 0:
             (config.penalty * sparsity(model)).backward()
         optimizer.step()
+        watched.look((step + 1) / steps)
 
 
 def relative(model: nn.Module, fold: Fold) -> float:
@@ -110,23 +144,29 @@ def relative(model: nn.Module, fold: Fold) -> float:
         return float((model(fold.x) - fold.y).square().mean() / fold.y.var(correction=0))
 
 
-def by_agreement(config: Config, arm: Arm, network: Network) -> tuple[float, float]:
+def watched_on(model: nn.Module, inside: Fold, outside: Fold, validation: Fold) -> Watched:
+    """Return what looks at a model of the formula."""
+    return Watched(lambda: Errors(*(relative(model, fold) for fold in (inside, outside, validation))))
+
+
+def by_agreement(config: Config, arm: Arm, network: Network) -> Row:
     """Train on ranges of a formula's inputs with a sensor whose slope changes from range to range, and is lost outside."""
     ranges = data.formula_ranges(config.seed, config.noise)
     model = make_network(config, network, 3, 1)
     agreement = Agreement(model, AndMask(1.0, rescale=True) if arm == "and-mask" else Mean())
+    watched = watched_on(model, ranges.inside, ranges.outside, data.outside(stream(config.seed, "validation"), sensor=True))
 
     def backward() -> None:
         agreement.backward((model(ranges.train.x) - ranges.train.y).square()[:, 0], ranges.environments)
 
-    descend(config, model, config.steps, backward)
-    return relative(model, ranges.inside), relative(model, ranges.outside)
+    descend(config, model, config.steps, backward, watched)
+    return watched.row()
 
 
-def by_skips(config: Config, arm: Arm, network: Network) -> tuple[float, float]:
+def by_skips(config: Config, arm: Arm, network: Network) -> Row:
     """Train a model of a pendulum that swings little; measure how far off its prediction lies where it swings far."""
     small, wide = data.pendulums(config.seed, 32, 0.8), data.pendulums(config.seed + 2**20, 64, 2.4)
-    inside = data.pendulums(config.seed + 2**21, 64, 0.8)
+    inside, validation = data.pendulums(config.seed + 2**21, 64, 0.8), data.pendulums(config.seed + 2**22, 64, 2.4)
     change = make_network(config, network, 2, 2)
 
     def model(frames: Tensor) -> Tensor:
@@ -136,23 +176,25 @@ def by_skips(config: Config, arm: Arm, network: Network) -> tuple[float, float]:
     generator = Generator().manual_seed(config.seed)
     matching: Matching = Greedy(config.horizon, 0.0) if arm == "asi" else Fixed(1)
     dynamics = Dynamics(model, SquaredError())
+    reach = config.horizon if arm == "asi" else 1
+    watched = Watched(lambda: Errors(*(data.nearest(model, paths, reach) for paths in (inside, wide, validation))))
 
     def backward() -> None:
         match(dynamics, batch, matching, teacher_forcing=1.0, generator=generator, average="steps").loss.backward()
 
-    descend(config, change, max(4, config.steps // 4), backward)
-    reach = config.horizon if arm == "asi" else 1
-    return data.nearest(model, inside, reach), data.nearest(model, wide, reach)
+    descend(config, change, max(4, config.steps // 4), backward, watched)
+    return watched.row()
 
 
-def by_distilling(config: Config, arm: Arm, network: Network) -> tuple[float, float]:
+def by_distilling(config: Config, arm: Arm, network: Network) -> Row:
     """Train on few noisy examples of a formula; the teacher sees its terms without noise."""
     few = data.formula_few(config.seed)
     student = make_network(config, network, 2, 1)
     steps = config.rounds * config.inner_steps
+    watched = watched_on(student, few.inside, few.outside, data.outside(stream(config.seed, "validation")))
     if arm == "no-teacher":
-        descend(config, student, steps, lambda: (student(few.train.x) - few.train.y).square().mean().backward())
-        return relative(student, few.inside), relative(student, few.outside)
+        descend(config, student, steps, lambda: (student(few.train.x) - few.train.y).square().mean().backward(), watched)
+        return watched.row()
     generator = stream(config.seed, "teacher, splits and batches")
     # What the read-out reads: terms of equations, or the perceptron's rectified units.
     layer, width = str(len(student) - 2), cast(nn.Linear, student[-1]).in_features
@@ -166,9 +208,10 @@ def by_distilling(config: Config, arm: Arm, network: Network) -> tuple[float, fl
         torch.optim.Adam(teacher.parameters(), config.learning_rate),
         generator,
     )
-    for _ in range(config.rounds):
+    for round_ in range(config.rounds):
         distillation.step(config.inner_steps)
-    return relative(student, few.inside), relative(student, few.outside)
+        watched.look((round_ + 1) / config.rounds)
+    return watched.row()
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
