@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from craik.experiments.surfaces.environments import EXPERIMENT
-from craik.experiments.surfaces.environments.run import METHODS, train
+from craik.experiments.surfaces.environments.run import METHODS, Watched, train, validation_split
 from craik.lab import Rows, judge
 from craik.params import parameters_of
 from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
@@ -16,12 +16,15 @@ SMALL = {
     "environments": 3, "examples": 8, "shortcuts": 2, "hidden": 6, "batch": 4, "steps": 2, "grid": 5, "lines": 5, "compared": 2,
 }  # fmt: skip
 COLUMNS = {
-    "solution": {"method", "train_loss", "test_accuracy", "inconsistency", "walked", "stays", "other"},
+    "solution": {
+        "method", "train_loss", "test_accuracy", "stopped_test_accuracy", "stopped_at",
+        "inconsistency", "walked", "stays", "other",
+    },
     "line": {"method", "role", "losses"},
     "barrier": {"height", "distance"},
     "placebo": {"height", "distance"},
     "plane": {"surface", "losses"},
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +32,12 @@ def made():
     return rows_of(EXPERIMENT, **SMALL)
 
 
-def found(seed, walked=(6.0, 2.0), accuracy=(0.5, 0.9), height=0.8, placebo=0.3):
+def found(seed, walked=(6.0, 2.0), accuracy=(0.5, 0.9), stopped=(0.5, 0.9), height=0.8, placebo=0.3):
     """The rows of a seed whose numbers are known: averaging's, then the AND-mask's."""
     rows = [{"kind": "barrier", "height": height, "distance": 3.0}, {"kind": "placebo", "height": placebo, "distance": 3.0}]
-    for method, walk, right in zip(METHODS, walked, accuracy, strict=True):
-        rows.append({"kind": "solution", "method": method, "walked": walk, "test_accuracy": right, "stays": 0, "other": 2})
+    for method, walk, *right in zip(METHODS, walked, accuracy, stopped, strict=True):
+        accuracies = dict(zip(("test_accuracy", "stopped_test_accuracy"), right, strict=True))
+        rows.append({"kind": "solution", "method": method, "walked": walk, **accuracies, "stays": 0, "other": 2})
         rows += [{"kind": "line", "method": method, "role": role, "losses": "2 1 0 1 2"} for role in ("stays", "other")]
     for surface, level in (("mean", 1.0), ("stays", 0.01), ("other", 10.0)):
         losses = " ".join([f"{level:g}"] * 8 + ["0"])
@@ -79,6 +83,23 @@ def test_the_placebo_is_averaging_from_the_same_start_on_other_batches():
     assert not all(torch.allclose(weights[0][name], weights[1][name], atol=1e-5) for name in weights[0])
 
 
+def test_looks_change_nothing_and_are_at_examples_of_their_own():
+    config, state = replace(EXPERIMENT.presets["quick"].config, **SMALL), torch.get_rng_state()
+    data = spirals(0, 3, 8, Shortcuts(2, 0.1), held_out=HeldOut(1, 1))
+    validation = validation_split(config, data.plane_scale)
+    assert validation.x.shape == data.test.x.shape
+    assert not torch.isin(validation.x, data.test.x).any()
+    np.testing.assert_allclose(validation.x.std(0), data.test.x.std(0), rtol=0.1)
+    watched = Watched(validation, data.test)
+    weights = [parameters_of(train(config, data.train, "AND-mask", one)) for one in (watched, None)]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert watched.stopping.row["stopped_at"] in (0.5, 1.0)
+    assert torch.equal(torch.get_rng_state(), state)
+    again = Watched(validation, data.test)
+    again.load_state_dict(watched.state_dict())
+    assert again.stopping == watched.stopping
+
+
 def test_the_same_seed_gives_the_same_rows(made):
     config = EXPERIMENT.presets["quick"].config
     assert config.compared == 3  # as the README says
@@ -91,13 +112,18 @@ def test_claims_on_known_rows():
     assert good["patchwork"].measured == pytest.approx(math.log(3))
     assert good["generalises"].measured == pytest.approx(0.4)
     assert good["two-minima"].measured == pytest.approx(0.5)
-    bad = judged([row for seed in range(6) for row in found(seed, (2.0, 6.0), (0.9, 0.5), 0.05)])
+    bad = judged([row for seed in range(6) for row in found(seed, (2.0, 6.0), (0.9, 0.5), height=0.05)])
     assert {one.verdict for one in bad.values()} == {"does not hold"}
     assert bad["patchwork"].measured == pytest.approx(-math.log(3))
     alike = judged([row for seed in range(6) for row in found(seed, placebo=0.75)])["two-minima"]
     assert (alike.verdict, alike.earlier[0].verdict) == ("does not hold", "holds")  # two averagings have the same barrier
     mixed = judged([row for seed in range(6) for row in found(seed, walked=(6.0, 2.0) if seed < 4 else (2.0, 6.0))])
     assert mixed["patchwork"].verdict == "does not hold"  # the median is above 0, its interval is not
+    stopped = judged([row for seed in range(6) for row in found(seed, stopped=(0.75, 0.9))])["generalises"]
+    assert (stopped.verdict, stopped.earlier[0].verdict) == ("does not hold", "holds")  # averaging does if it is stopped
+    assert stopped.measured == pytest.approx(0.15)
+    ends = [{key: value for key, value in row.items() if key != "stopped_test_accuracy"} for row in found(0)]
+    assert judged(ends)["generalises"].verdict == "not measurable here"
     assert judged([])["patchwork"].verdict == "not measured"
 
 

@@ -3,12 +3,13 @@
 The plane has the straight way from averaging's solution to the AND-mask's as its first axis, and the consistency score's worst
 direction at averaging's solution, made orthogonal to it, as the second. The other cuts are lines: each solution's own worst
 direction, along which one environment notices little and another suffers most. A placebo beside the way between both is the
-one between averaging's solution and averaging's from the same initial weights on other batches.
+one between averaging's solution and averaging's from the same initial weights on other batches. Surfaces are those of the last
+step's networks; how well a method generalises is measured where validation stops it, too.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -16,7 +17,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from craik.agreement import Agreement, AndMask, Mean
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint
 from craik.nn.perceptrons import mlp
 from craik.params import Params, dot, parameters_of
 from craik.surfaces import (
@@ -33,7 +34,8 @@ from craik.surfaces import (
     plane,
     surface_of_model,
 )
-from craik.tasks.boards.spirals import HeldOut, Shortcuts, Split, spirals
+from craik.tasks.boards.spirals import MECHANISM, HeldOut, Shortcuts, Split, spiral_points, spirals
+from craik.tasks.streams import stream
 
 METHODS = ("averaging", "AND-mask")
 
@@ -81,6 +83,34 @@ PRESETS = {
 }
 
 
+@dataclass
+class Watched:
+    """A training that is looked at: its test accuracy where that on validation examples is best.
+
+    Args:
+        validation: nothing is trained or tested on them.
+        test: what is reported.
+        stopping: its state is kept with the training's.
+    """
+
+    validation: Split
+    test: Split
+    stopping: EarlyStopping = field(default_factory=EarlyStopping)
+
+    def look(self, share: float, model: nn.Module) -> None:
+        """Look, if it is time, after a share of the training."""
+        if self.stopping.due(share):
+            self.stopping.look(share, accuracy(model, self.validation), {"test_accuracy": accuracy(model, self.test)})
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was seen so far."""
+        return {"looked": self.stopping.looked, "validation": self.stopping.validation, "row": self.stopping.row}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what was seen."""
+        self.stopping = EarlyStopping(**state)
+
+
 class Solution(NamedTuple):
     """What a method found: its network, its surface, its score."""
 
@@ -93,9 +123,11 @@ def run(config: Config) -> Iterator[Row]:
     """Yield how both methods end and score, each solution's worst line, and the plane through both."""
     shortcuts = Shortcuts(config.shortcuts, config.shortcut_scale)
     data = spirals(config.seed, config.environments, config.examples, shortcuts, held_out=HeldOut(1, 1))
+    validation = validation_split(config, data.plane_scale)
     found: dict[str, Solution] = {}
     for method in METHODS:
-        model = train(config, data.train, method)
+        watched = Watched(validation, data.test)
+        model = train(config, data.train, method, watched)
         solution = solved(config, model, data.train)
         found[method] = solution
         losses = solution.surface.losses(solution.surface.parameters)
@@ -105,6 +137,7 @@ def run(config: Config) -> Iterator[Row]:
             "method": method,
             "train_loss": float(losses.mean()),
             "test_accuracy": accuracy(model, data.test),
+            **watched.stopping.row,
             "inconsistency": solution.score.inconsistency,
             "walked": worst.walk.largest if worst.walk else None,
             "stays": worst.stays,
@@ -115,8 +148,16 @@ def run(config: Config) -> Iterator[Row]:
     yield placebo(config, found["averaging"], data.train)
 
 
-def train(config: Config, train: Split, method: str, again: bool = False) -> nn.Sequential:
-    """Train a network by a method; `again` draws other batches."""
+def validation_split(config: Config, plane_scale: Tensor, count: int = 2000) -> Split:
+    """Draw examples as the test has them, each with shortcuts of its own."""
+    generator = stream(config.seed, "validation")
+    plane, labels = spiral_points(count, MECHANISM.revolutions, MECHANISM.noise, generator)
+    shortcuts = config.shortcut_scale * torch.randn(count, config.shortcuts, generator=generator)
+    return Split(torch.cat([plane.float() / plane_scale, shortcuts], 1), labels.float(), torch.arange(count))
+
+
+def train(config: Config, train: Split, method: str, watched: Watched | None = None, again: bool = False) -> nn.Sequential:
+    """Train a network by a method; `again` draws other batches. What is watched is looked at now and then."""
     model = mlp(2 + config.shortcuts, 1, Generator().manual_seed(config.seed), config.hidden, 3)
     agreement = Agreement(model, Mean() if method == "averaging" else AndMask(1.0, rescale=True))
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)
@@ -124,7 +165,8 @@ def train(config: Config, train: Split, method: str, again: bool = False) -> nn.
     # torch's generators of the CPU keep 32 bits of a seed: 2**32 leaves the stream of the seed itself, 2**31 another
     generator = Generator().manual_seed(config.seed + (2**31 if again else 2**32))
     first = torch.arange(config.environments)[:, None] * config.examples
-    saved = checkpoint(f"{method} again" if again else method, model, optimizer, scheduler, generator)
+    parts = (model, optimizer, scheduler, generator, *([watched] if watched else []))
+    saved = checkpoint(f"{method} again" if again else method, *parts)
     for step in range(saved.done, config.steps):
         drawn = torch.rand(config.environments, config.examples, generator=generator).argsort(1)[:, : config.batch]
         rows = (first + drawn).flatten()
@@ -132,6 +174,8 @@ def train(config: Config, train: Split, method: str, again: bool = False) -> nn.
         agreement.backward(by_example(model(train.x[rows]), train.y[rows]), train.environments[rows])
         optimizer.step()
         scheduler.step()
+        if watched:
+            watched.look((step + 1) / config.steps, model)
         saved.keep(step + 1)
     saved.stay()
     return model
