@@ -9,6 +9,7 @@ from craik.experiments.surfaces.architectures import EXPERIMENT, networks
 from craik.experiments.surfaces.architectures import run as architectures
 from craik.experiments.surfaces.architectures.claims import ranks
 from craik.lab import Rows, judge
+from craik.tasks.tables.codes import CORNERS
 
 TINY = {"initialisations": 1, "sites": 2, "rows": 8, "hidden": 2, "steps": 2, "iterations": 1}
 
@@ -25,6 +26,7 @@ def test_rows_claims_and_figures():
     for row in rows:
         assert row["regularised"] == pytest.approx(row["loss"] - row["ilc"], rel=1e-6)
         assert row["walked"] <= 0
+        assert ({"stopped_accuracy", "stopped_at"} <= set(row)) == (row["method"] != "untrained")
     for claim in EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["consistency"]
@@ -56,7 +58,7 @@ def test_a_network_comes_from_its_generator(start):
 def made_up(value):
     return [
         {"seed": seed, "start": start, "method": method, "walked": value(start, method), "accuracy": value(start, method) / 9,
-         "regularised_walked": 0.1 - value(start, method)}
+         "stopped_accuracy": value(start, method) / 9, "regularised_walked": 0.1 - value(start, method)}
         for seed in range(6) for start in architectures.STARTS for method in architectures.METHODS
     ]  # fmt: skip
 
@@ -84,6 +86,35 @@ def test_claims_can_hold_and_fail():
     for row in bad:
         row["accuracy"] = row["regularised_walked"]
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+
+
+def test_ranks_are_asked_of_trainings_that_are_stopped_too():
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith(".ranks"))
+    places = [(start, method) for start in architectures.STARTS for method in architectures.METHODS]
+    rows = made_up(lambda start, method: float(places.index((start, method))))
+    assert judge(claim, rows, "quick").verdict == "holds"
+    found = judge(claim, [row | {"stopped_accuracy": row["regularised_walked"]} for row in rows], "quick")
+    assert (found.measured, found.verdict, found.earlier[0].verdict) == (pytest.approx(1), "does not hold", "holds")
+    for row in rows:
+        del row["stopped_accuracy"]
+    older = judge(claim, rows, "quick")
+    assert (older.verdict, older.earlier[0].verdict) == ("not measurable here", "holds")
+
+
+def test_looks_change_nothing_and_are_at_a_site_of_its_own():
+    chosen, state = config(rows=40, steps=5), torch.get_rng_state()
+    board = architectures.make_board(chosen)
+    stopping = architectures.EarlyStopping(5)
+    looked = architectures.trained(chosen, "perceptron", "and-mask", board, 0, stopping)
+    plain = architectures.trained(chosen, "perceptron", "and-mask", board, 0)
+    assert all(torch.equal(a, b) for a, b in zip(looked.parameters(), plain.parameters(), strict=True))
+    assert stopping.looked == 5
+    assert torch.equal(torch.get_rng_state(), state)
+    clean = architectures.make_board(replace(chosen, noise=0.0))
+    inner = [pixel for pixel in range(64) if pixel not in CORNERS]
+    digits = {tuple(row) for part in (clean.coded.x.flatten(0, 1), clean.coded.test_x, clean.plain_x)
+              for row in part[:, inner].tolist()}  # fmt: skip
+    assert not digits & {tuple(row) for row in clean.validation_x[:, inner].tolist()}
 
 
 def test_initialisations_are_networks_of_their_own():

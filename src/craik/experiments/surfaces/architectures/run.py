@@ -2,10 +2,11 @@
 
 The board has sites that write the label as a code of their own into the corners of noisy digits (`craik.tasks.tables.codes`).
 A network that reads the codes has sewn one patch for each site together. The paper's equation (3) asks it without test data,
-equation (4) weighs the answer against the training loss.
+equation (4) weighs the answer against the training loss. ILC is of networks at one training loss; accuracy at a new site is
+measured where validation at another new one stops a training, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -17,16 +18,17 @@ from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, Rule
 from craik.experiments.surfaces.architectures.networks import Start, make_network
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed, number
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
 from craik.surfaces import Consistency, Score, Subspace, ilc, ilc_regularised, inconsistency, landscape_of_model
-from craik.tasks.pictures.digits import digits
+from craik.tasks.pictures.digits import TOTAL, digits
 from craik.tasks.streams import stream
-from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
+from craik.tasks.tables.codes import CodedDigits, Writing, coded, coded_digits
 
 Method = Literal["mean", "and-mask", "geometric", "untrained"]
 STARTS: tuple[Start, ...] = ("perceptron", "convolution", "pre-trained")
 METHODS: tuple[Method, ...] = ("mean", "and-mask", "geometric", "untrained")
-TEST = 500
+TEST, PLAIN, VALIDATION = 500, 600, 300
+"""Digits of the new site, of the pre-trained start, and at most of the site for validation."""
 
 
 @dataclass(frozen=True)
@@ -79,20 +81,26 @@ PRESETS = {
 
 
 class Board(NamedTuple):
-    """What is trained on, and the digits without codes of a pre-trained start."""
+    """What is trained on, the digits without codes of a pre-trained start, and a site with another code for validation."""
 
     coded: CodedDigits
     plain_x: Tensor
     plain_y: Tensor
+    validation_x: Tensor
+    validation_y: Tensor
 
 
 def make_board(config: Config) -> Board:
-    """Draw a board; the digits without codes are none of its."""
-    coded = coded_digits(config.seed, config.sites, config.rows, Writing(config.noise), TEST)
+    """Draw a board; the digits without codes and those for validation are none of its."""
+    found = coded_digits(config.seed, config.sites, config.rows, Writing(config.noise), TEST)
     used = config.sites * config.rows + 1 + TEST
-    rest = digits(config.seed, train=used, validation=600, test=1).validation
-    noise = torch.randn(len(rest.x), 64, generator=stream(config.seed, "noise of the digits without codes"))
-    return Board(coded, rest.x.flatten(1) + config.noise * noise, rest.y)
+    rest = digits(config.seed, train=used, validation=PLAIN, test=min(VALIDATION, max(1, TOTAL - used - PLAIN)))
+    plain, held = rest.validation, rest.test
+    noise = torch.randn(len(plain.x), 64, generator=stream(config.seed, "noise of the digits without codes"))
+    generator = stream(config.seed, "validation")
+    noisy = held.x.flatten(1) + config.noise * torch.randn(len(held.x), 64, generator=generator)
+    site = coded(noisy, held.y, Writing().code, generator)
+    return Board(found, plain.x.flatten(1) + config.noise * noise, plain.y, site, held.y)
 
 
 def rule_of(config: Config, method: Method) -> Rule:
@@ -102,8 +110,19 @@ def rule_of(config: Config, method: Method) -> Rule:
     return GeometricMean(config.threshold, rescale=True) if method == "geometric" else Mean()
 
 
-def train(config: Config, network: nn.Module, rule: Rule, x: Tensor, y: Tensor, ids: Tensor) -> int:
-    """Train in place, with all rows in every step, until the mean loss is the target; return how many steps that took."""
+def train(
+    config: Config,
+    network: nn.Module,
+    rule: Rule,
+    x: Tensor,
+    y: Tensor,
+    ids: Tensor,
+    look: Callable[[float], None] | None = None,
+) -> int:
+    """Train in place, with all rows in every step, until the mean loss is the target; return how many steps that took.
+
+    What looks is told after every step which share of the steps was taken.
+    """
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, weight_decay=config.l2)
     agreement = Agreement(network, rule)
     for step in range(config.steps):
@@ -113,18 +132,28 @@ def train(config: Config, network: nn.Module, rule: Rule, x: Tensor, y: Tensor, 
             return step
         agreement.backward(losses, ids)
         optimizer.step()
+        if look:
+            look((step + 1) / config.steps)
     return config.steps
 
 
-def trained(config: Config, start: Start, method: Method, board: Board, k: int) -> nn.Module:
-    """Return A(theta^0) of the k-th initialisation."""
+def trained(
+    config: Config, start: Start, method: Method, board: Board, k: int, stopping: EarlyStopping | None = None
+) -> nn.Module:
+    """Return A(theta^0) of the k-th initialisation; `stopping` keeps its accuracy at the new site where validation is best."""
     network = make_network(start, config.hidden, stream(config.seed, "weights", k))
     if start == "pre-trained":
         halves = torch.arange(len(board.plain_y)) % 2  # as averaging weighs them alike, any halves serve
         train(config, network, Mean(), board.plain_x, board.plain_y, halves)
+
+    def look(share: float) -> None:
+        if stopping and stopping.due(share):
+            at_new = accuracy(network, board.coded.test_x, board.coded.test_y)
+            stopping.look(share, accuracy(network, board.validation_x, board.validation_y), {"accuracy": at_new})
+
     if method != "untrained":
         ids = torch.arange(config.sites).repeat_interleave(config.rows)
-        train(config, network, rule_of(config, method), board.coded.x.flatten(0, 1), board.coded.y.flatten(), ids)
+        train(config, network, rule_of(config, method), board.coded.x.flatten(0, 1), board.coded.y.flatten(), ids, look)
     return network.eval()
 
 
@@ -149,13 +178,17 @@ def run(config: Config) -> Iterator[Row]:
 def consistent(config: Config, start: Start, method: Method, board: Board) -> Row:
     """Return the ILC of a hypothesis class and a rule, and how its networks end."""
     networks: list[nn.Module] = []
+    stopped: list[Row] = []
 
     def algorithm(k: int) -> nn.Module:
-        networks.append(trained(config, start, method, board, k))
+        stopping = EarlyStopping(config.steps)  # a look after every step: most trainings end before a third of them is over
+        networks.append(trained(config, start, method, board, k, stopping))
+        stopped.append(stopping.row)
         return networks[-1]
 
     found = ilc(algorithm, range(config.initialisations), lambda network: score(config, network, board))
-    return described(config, found.scores, networks, board)
+    means = {key: float(np.mean([number(row, key) for row in stopped])) for key in stopped[0]}  # untrained: none
+    return {**described(config, found.scores, networks, board), **means}
 
 
 def described(config: Config, scores: tuple[Score, ...], networks: list[nn.Module], board: Board) -> Row:
