@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept
-from craik.lab import Positive, check_limits
+from craik.lab import EarlyStopping, Positive, Row, check_limits
 from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.digits import CLASSES
+from craik.tasks.pictures.digits import CLASSES, TOTAL, digits
 from craik.tasks.streams import stream
-from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
+from craik.tasks.tables.codes import Writing, coded, coded_digits
 
 STREAMS = (
     "Of a record before, whose first weights and batches came of the board's stream of random numbers, {} on the same seeds."
@@ -51,12 +51,36 @@ class Sites:
             raise ValueError(f"batch should be at most {self.rows}: it comes from one site's rows. Found {self.batch}.")
 
 
-def table(config: Sites) -> CodedDigits:
-    """Draw a board."""
-    return coded_digits(config.seed, config.sites, config.rows, Writing(config.noise, config.code))
+class Table(NamedTuple):
+    """Rows of the training sites, sites first, of a new site for testing and of another new one, where training is stopped.
+
+    Each new site has a code of its own, and digits that no other has.
+    """
+
+    x: Tensor
+    y: Tensor
+    test_x: Tensor
+    test_y: Tensor
+    validation_x: Tensor
+    validation_y: Tensor
 
 
-def batches(config: Sites, data: CodedDigits) -> Iterator[tuple[Tensor, Tensor]]:
+def table(config: Sites) -> Table:
+    """Draw a board.
+
+    Raises:
+        ValueError: the training sites leave no digits for the new ones.
+    """
+    found = coded_digits(config.seed, config.sites, config.rows, Writing(config.noise, config.code))
+    # in the seed's order of digits what comes after the board's: rows to train on, one that is laid aside, rows to test on
+    taken = config.sites * config.rows + 1 + len(found.test_y)
+    left = digits(config.seed, taken, min(len(found.test_y), TOTAL - 1 - taken), 1).validation
+    generator = stream(config.seed, "validation")
+    pixels = left.x.flatten(1) + config.noise * torch.randn(len(left.x), 64, generator=generator)
+    return Table(*found, coded(pixels, left.y, config.code, generator), left.y)
+
+
+def batches(config: Sites, data: Table) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield rows of every site for each step, sites adjacent."""
     generator = stream(config.seed, "batches")
     for _ in range(config.steps):
@@ -65,20 +89,28 @@ def batches(config: Sites, data: CodedDigits) -> Iterator[tuple[Tensor, Tensor]]
         yield data.x[site, chosen].flatten(0, 1), data.y[site, chosen].flatten()
 
 
-def train(config: Sites, data: CodedDigits, method: Method) -> tuple[nn.Module, float]:
-    """Return a trained network and the mean share of its components kept."""
+def train(config: Sites, data: Table, method: Method) -> Row:
+    """Return a network's accuracy at the new site, at its end and where validation stops it, and the mean share it kept."""
     # of its own: from the seed, which the board draws from, units would be detectors of site 0's first rows
     model = mlp(64, CLASSES, stream(config.seed, "weights"), config.hidden, 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)
-    agreement, shares = agreement_of(model, method), 0.0
+    agreement, shares, stopping = agreement_of(model, method), 0.0, EarlyStopping()
     ids = torch.arange(config.sites).repeat_interleave(config.batch)
-    for x, y in batches(config, data):
+    for step, (x, y) in enumerate(batches(config, data), 1):
         optimizer.zero_grad()
         record = agreement.backward(cross_entropy(model(x), y, reduction="none"), ids)
         shares += kept(record, model)
         optimizer.step()
         after_step(model, record, method, config.learning_rate)
-    return model, shares / config.steps
+        look(stopping, step / config.steps, model, data)
+    return {"accuracy": accuracy(model, data.test_x, data.test_y), "kept": shares / config.steps, **stopping.row}
+
+
+def look(stopping: EarlyStopping, share: float, model: nn.Module, data: Table) -> None:
+    """Measure a network at both new sites, if a look is due after a share of its training."""
+    if stopping.due(share):
+        found = accuracy(model, data.test_x, data.test_y)
+        stopping.look(share, accuracy(model, data.validation_x, data.validation_y), {"accuracy": found})
 
 
 def accuracy(model: nn.Module, x: Tensor, y: Tensor) -> float:

@@ -10,7 +10,7 @@ from typing import Annotated
 from annotated_types import Ge, MinLen
 
 from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.tables import Sites, accuracy, table, train
+from craik.experiments.conflict.tables import Sites, table, train
 from craik.lab import Preset, Row, check_limits
 
 COMPARED = (
@@ -40,12 +40,11 @@ PRESETS = {
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield the accuracies at a new site."""
+    """Yield the accuracies at a new site, at the end and where validation stops."""
     for count in config.sites:
         for rows in config.rows:
             board = Sites(seed=config.seed, sites=count, rows=rows, batch=min(64, rows))
             data = table(board)
             for name in COMPARED:
-                model, share = train(board, data, METHODS[name])
-                found = accuracy(model, data.test_x, data.test_y)
-                yield {"kind": "final", "sites": count, "rows": rows, "method": name, "accuracy": found, "kept": share}
+                ends = train(board, data, METHODS[name])
+                yield {"kind": "final", "sites": count, "rows": rows, "method": name, **ends}

@@ -13,7 +13,7 @@ from annotated_types import Ge, MinLen
 
 from craik.agreement import Agreement, Homogeneous, Qualitative, Rule, StandardErrors
 from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.tables import Sites, accuracy, table, train
+from craik.experiments.conflict.tables import Sites, table, train
 from craik.lab import Preset, Row, Share, check_limits
 
 COMPARED = ("mean", "and-mask", "qualitative", "qualitative-decay", "homogeneous", "homogeneous-decay")
@@ -71,9 +71,8 @@ def run(config: Config) -> Iterator[Row]:
 
 
 def trained(config: Config) -> Iterator[Row]:
-    """Yield the accuracy of each method on exchangeable sites."""
+    """Yield the accuracy of each method on exchangeable sites, at its end and where validation stops it."""
     sites = Sites(seed=config.seed, sites=config.sites, steps=config.steps, code=0.0)
     data = table(sites)
     for name in COMPARED:
-        model, share = train(sites, data, METHODS[name])
-        yield {"kind": "final", "method": name, "accuracy": accuracy(model, data.test_x, data.test_y), "kept": share}
+        yield {"kind": "final", "method": name, **train(sites, data, METHODS[name])}

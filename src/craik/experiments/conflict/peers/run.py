@@ -14,14 +14,13 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from craik.agreement import AndMask, SandMask, SignalToNoiseMask
 from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
-from craik.experiments.conflict.tables import Sites, accuracy, batches, table
-from craik.lab import Preset, Row
+from craik.experiments.conflict.tables import Sites, Table, accuracy, batches, look, table
+from craik.lab import EarlyStopping, Preset, Row
 from craik.methods.environments import fish_gradients, fishr_penalty, group_dro_loss, irm_penalty, screen, vrex_penalty
 from craik.nn.perceptrons import mlp
 from craik.params import Params
 from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.streams import stream
-from craik.tasks.tables.codes import CodedDigits
 
 RULES: dict[str, Callable[[float], Method]] = {
     "averaging": lambda _: METHODS["mean"],
@@ -107,15 +106,15 @@ def fish(model: nn.Sequential, batch: Batch, rate: float, generator: Generator) 
         parameters[name].grad = gradient
 
 
-def screened(config: Config, data: CodedDigits) -> CodedDigits:
+def screened(config: Config, data: Table) -> Table:
     """Return the board without the inputs that differ between the training sites by more than they say on average."""
     sites = torch.arange(config.sites).repeat_interleave(config.rows)
     keep = screen(data.x.flatten(0, 1), one_hot(data.y.flatten(), CLASSES).float(), sites).keep
-    return data._replace(x=data.x * keep, test_x=data.test_x * keep)
+    return data._replace(x=data.x * keep, test_x=data.test_x * keep, validation_x=data.validation_x * keep)
 
 
-def train(config: Config, data: CodedDigits, name: str, strength: float) -> float:
-    """Return the accuracy at the new site of a network trained one way."""
+def train(config: Config, data: Table, name: str, strength: float) -> Row:
+    """Return the accuracy at the new site of a network trained one way, at its end and where validation stops it."""
     if name == "screening":
         data, name = screened(config, data), "averaging"
     method = RULES[name](strength) if name in RULES else METHODS["mean"]
@@ -124,7 +123,8 @@ def train(config: Config, data: CodedDigits, name: str, strength: float) -> floa
     agreement, weights = agreement_of(model, method), torch.full((config.sites,), 1 / config.sites)
     sites = torch.arange(config.sites).repeat_interleave(config.batch)
     generator = stream(config.seed, "orders")  # of the orders in which Fish goes through the sites
-    for x, y in batches(config, data):
+    stopping = EarlyStopping()
+    for step, (x, y) in enumerate(batches(config, data), 1):
         batch = Batch(x, y, sites)
         optimizer.zero_grad()
         record = None
@@ -140,7 +140,8 @@ def train(config: Config, data: CodedDigits, name: str, strength: float) -> floa
         optimizer.step()
         if record is not None:
             after_step(model, record, method, config.learning_rate)
-    return accuracy(model, data.test_x, data.test_y)
+        look(stopping, step / config.steps, model, data)
+    return {"accuracy": accuracy(model, data.test_x, data.test_y), **stopping.row}
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -150,5 +151,5 @@ def run(config: Config) -> Iterator[Row]:
         data = table(own)
         for name in methods:
             for strength in STRENGTHS[name]:
-                found = train(own, data, name, strength)
-                yield {"kind": "final", "board": board, "method": name, "strength": strength, "accuracy": found}
+                ends = train(own, data, name, strength)
+                yield {"kind": "final", "board": board, "method": name, "strength": strength, **ends}
