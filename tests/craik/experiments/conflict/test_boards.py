@@ -30,6 +30,10 @@ CONFIGS = {
 }
 
 
+STOPPED = (codes, null, peers)
+"""Where claims ask of methods that validation stops, too."""
+
+
 @pytest.mark.parametrize("module", CONFIGS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
     monkeypatch.setattr(codes.run, "Sites", functools.partial(Sites, steps=2))
@@ -39,6 +43,11 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
     for claim in experiment.claims:
         assert judge(claim, rows, claim.condition.presets[0]).measured is not None
     assert experiment.figures(Rows(rows))
+    before = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in rows]
+    assert (before != rows) == (module in STOPPED)
+    for claim in experiment.claims:  # of a record before there were looks
+        judged = judge(claim, before, claim.condition.presets[0])
+        assert judged.measured is not None or judged.earlier[-1].measured is not None
 
 
 def test_a_rotation_keeps_lengths_and_labels():
