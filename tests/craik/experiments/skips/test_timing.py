@@ -5,7 +5,7 @@ import torch
 
 from craik.experiments.skips.timing import EXPERIMENT, claims, folds
 from craik.experiments.skips.timing import run as timing
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 
 TINY = replace(EXPERIMENT.presets["quick"].config, steps=2, evaluations=16, train=12, test=5, hidden=4, horizon=4)
 
@@ -48,9 +48,23 @@ def test_a_tiny_run_has_a_row_for_each_method_and_timing():
     assert by_method["fixed-4"]["evaluations"] == 8
     assert by_method["direct"]["evaluations"] == 1
     assert [timing.progress(TINY, row)[0] for row in rows][-1] == 1.0
+    scores = ("skip", "evaluations", "label", "final", "off_path", "coverage")
+    assert all({f"stopped_{name}" for name in ("at", *scores)} <= row.keys() for row in rows)
+    assert all(row["stopped_label"] == row["label"] for row in rows if row["stopped_at"] == 1)
 
 
-def made_up(off_path, label, coverage=None):
+def test_looks_change_nothing_of_the_training(monkeypatch):
+    monkeypatch.setattr(timing, "METHODS", ("fixed-16", "relative"))
+    state = torch.get_rng_state()
+    looked = list(timing.run(TINY))
+    assert torch.equal(torch.get_rng_state(), state)
+    monkeypatch.setattr(EarlyStopping, "due", lambda stopping, share: False)
+    alone = list(timing.run(TINY))
+    assert [{name: row[name] for name in other} for row, other in zip(looked, alone, strict=True)] == alone
+    assert not any(name.startswith("stopped_") for row in alone for name in row)
+
+
+def made_up(off_path, label, coverage=None, stopped_label=None):
     methods = (*claims.FIXED, *claims.ASI, "relative", "direct")
     return [
         {
@@ -60,6 +74,9 @@ def made_up(off_path, label, coverage=None):
             "off_path": off_path.get(method, 0.1),
             "coverage": (coverage or {}).get(method, 0.3),
             "label": label.get(method, 0.5),
+            "stopped_off_path": off_path.get(method, 0.1),
+            "stopped_coverage": (coverage or {}).get(method, 0.3),
+            "stopped_label": (stopped_label or label).get(method, 0.5),
         }
         for seed in range(6)
         for kind in ("random", "regular")
@@ -85,7 +102,22 @@ def test_standing_still_is_no_path():
     """It is off the path by nothing, and leaves it out: by the condition before it passed."""
     still = judge(claims.CLAIMS[0], Rows(made_up({"relative": 0.0}, {"relative": 0.25}, {"relative": 2.9})), "quick")
     assert still.verdict == "does not hold"
-    assert [reading.verdict for reading in still.earlier] == ["holds"]
+    assert [reading.verdict for reading in still.earlier] == ["holds", "does not hold"]
+
+
+def test_leads_are_asked_of_stopped_methods_too():
+    label = {"relative": 0.8, "fixed-8": 0.6}
+    rows = made_up({"relative": 0.02}, label, stopped_label={**label, "asi": 0.9})
+    found = {claim.id.split(".")[1]: judge(claim, Rows(rows), "quick") for claim in EXPERIMENT.claims}
+    assert found["over-asi"].measured == pytest.approx(-0.1)
+    assert found["asi-below-eight"].measured == pytest.approx(0.3)
+    for name in ("over-asi", "asi-below-eight"):
+        assert (found[name].verdict, found[name].earlier[-1].verdict) == ("does not hold", "holds")
+    assert found["over-eight"].verdict == "holds"
+    former = Rows({name: value for name, value in row.items() if not name.startswith("stopped_")} for row in rows)
+    for claim in EXPERIMENT.claims:
+        one = judge(claim, former, "quick")
+        assert (one.verdict, one.earlier[-1].measured is not None) == ("not measurable here", True)
 
 
 def test_nothing_is_measured_without_rows():

@@ -2,7 +2,7 @@
 
 Every method may evaluate its model as often as every other, in as many gradient steps of about as many evaluations each: a
 method with long skips sees more trajectories for it. It then rolls out on test trajectories and is scored by where it ends, by
-how far its states lie from the true path, and by what of that path it leaves out.
+how far its states lie from the true path, and by what of that path it leaves out; at its end, and where validation stops it.
 """
 
 from collections.abc import Iterator
@@ -15,11 +15,12 @@ from torch import Generator, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, rate_at
 from craik.experiments.skips.timing.folds import FRAMES, Timing, generate, quarter
-from craik.lab import Positive, Preset, Row, check_limits, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
 from craik.losses import SquaredError
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
 from craik.skips import Dynamics, Fixed, Greedy, Matching, displacement, evaluate, match
+from craik.tasks.streams import stream
 from craik.trajectories import Trajectories
 
 METHODS = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "fixed-16", "direct", "asi", "asi-exploration", "relative")
@@ -40,7 +41,7 @@ class Config:
     train: Annotated[int, Ge(1)] = 300
     """Trajectories to train on."""
     test: Annotated[int, Ge(1)] = 200
-    """Trajectories to score roll-outs on."""
+    """Trajectories to score roll-outs on; as many others stop a training."""
     hidden: Annotated[int, Ge(1)] = 64
     """Units in each of the two hidden layers of the residual network."""
     learning_rate: Positive = 3e-3
@@ -80,6 +81,15 @@ class Standard(NamedTuple):
         return quarter(states * self.deviation + self.mean)
 
 
+class Sets(NamedTuple):
+    """Standardised trajectories to train on, to stop on and to score roll-outs on, and how they were standardised."""
+
+    train: Trajectories
+    validation: Trajectories
+    test: Trajectories
+    standard: Standard
+
+
 def run(config: Config) -> Iterator[Row]:
     """Train every method on both worlds and yield its scores."""
     for timing in get_args(Timing):
@@ -87,15 +97,16 @@ def run(config: Config) -> Iterator[Row]:
         stored, test = (generate(count, timing, generator) for count in (config.train, config.test))
         flat = stored.frames.flatten(0, 1)
         standard = Standard(flat.mean(0), flat.std(0))
-        train, test = standard.of(stored), standard.of(test)
+        validation = generate(config.test, timing, stream(config.seed, "validation", timing))
+        sets = Sets(standard.of(stored), standard.of(validation), standard.of(test), standard)
         for method in METHODS:
-            found = computed(f"{timing}, {method}", _compared, config, method, train, test, standard)
+            found = computed(f"{timing}, {method}", _compared, config, method, sets)
             yield {"timing": timing, "method": method} | found
 
 
-def _compared(config: Config, method: str, train: Trajectories, test: Trajectories, standard: Standard) -> Row:
-    model, spent = _trained(config, method, train)
-    return {"spent": spent} | _scores(config, method, model, train, test, standard)
+def _compared(config: Config, method: str, sets: Sets) -> Row:
+    model, spent, stopped = _trained(config, method, sets)
+    return {"spent": spent} | _scores(model, _skip(config, method, model, sets), sets.test, sets.standard) | stopped
 
 
 def _matching(config: Config, method: str, train: Trajectories, exploration: float = 0.0) -> Matching:
@@ -112,8 +123,12 @@ def _dynamics(model: nn.Module) -> Dynamics:
     return Dynamics(model, SquaredError(), feedback=torch.detach)  # no gradient from one step to the one before
 
 
-def _trained(config: Config, method: str, train: Trajectories) -> tuple[nn.Module, int]:
-    """Train until the budget of evaluations is spent; the batch is of as many trajectories as a step's evaluations allow."""
+def _trained(config: Config, method: str, sets: Sets) -> tuple[nn.Module, int, Row]:
+    """Train until the budget of evaluations is spent; the batch is of as many trajectories as a step's evaluations allow.
+
+    Whatever is scored, validation stops a training where it shows the right label most often.
+    """
+    train, stopping = sets.train, EarlyStopping()
     generator = Generator().manual_seed(config.seed)
     model = Residual(train.frame_shape[0], config.hidden, generator)
     dynamics, optimizer = _dynamics(model), torch.optim.Adam(model.parameters(), lr=config.learning_rate)
@@ -130,16 +145,24 @@ def _trained(config: Config, method: str, train: Trajectories) -> tuple[nn.Modul
         matched.loss.backward()
         optimizer.step()
         spending.add(matched.evaluations, rows)
-    return model, spending.spent
+        if stopping.due(share := min(spending.share, 1.0)):
+            skip = _skip(config, method, model, sets)
+            right = number(_scores(model, skip, sets.validation, sets.standard), "label")
+            stopping.look(share, right, _scores(model, skip, sets.test, sets.standard))
+    return model, spending.spent, stopping.row
 
 
 @torch.no_grad()
-def _scores(config: Config, method: str, model: nn.Module, train: Trajectories, test: Trajectories, standard: Standard) -> Row:
-    """Score roll-outs of as many steps as the method's mean skip on training trajectories makes of a trajectory's length."""
-    dynamics = _dynamics(model)
-    skip = match(dynamics, train, _matching(config, method, train), teacher_forcing=0.0).mean_skip
+def _skip(config: Config, method: str, model: nn.Module, sets: Sets) -> float:
+    """Return the method's mean skip on training trajectories."""
+    return match(_dynamics(model), sets.train, _matching(config, method, sets.train), teacher_forcing=0.0).mean_skip
+
+
+@torch.no_grad()
+def _scores(model: nn.Module, skip: float, some: Trajectories, standard: Standard) -> Row:
+    """Score roll-outs of as many steps as the mean skip makes of a trajectory's length."""
     steps = max(1, round((FRAMES - 1) / skip))
-    found = evaluate(dynamics, test, max_steps=steps, read=standard.label).means()
+    found = evaluate(_dynamics(model), some, max_steps=steps, read=standard.label).means()
     return {
         "skip": skip,
         "evaluations": found["evaluations"],
