@@ -9,6 +9,8 @@ each has of its own. In the scrambled versions all inputs are rotated together.
 """
 
 import math
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -50,16 +52,46 @@ def unit_test(example: str, environments: int, examples: int, generator: Generat
         TypeError: no generator, numbers that are not whole.
         ValueError: an unknown example, or fewer than one environment or two examples.
     """
-    check_generator("generator", generator)
+    return _drawn(example, environments, examples, (generator,))[0]
+
+
+def unit_test_twice(
+    example: str, environments: int, examples: int, generator: Generator, other: Generator
+) -> tuple[UnitTest, UnitTest]:
+    """Draw one of the problems, as `unit_test` does, and other examples of the same environments: for validation, say.
+
+    Args:
+        example: as `unit_test` has it; so have environments and examples.
+        environments: E.
+        examples: n, of each environment and draw.
+        generator: of the environments and of the first examples, which are those of `unit_test`.
+        other: of the other examples.
+
+    Raises:
+        TypeError: no generator, numbers that are not whole.
+        ValueError: an unknown example, or fewer than one environment or two examples.
+    """
+    first, second = _drawn(example, environments, examples, (generator, other))
+    return first, second
+
+
+def _drawn(example: str, environments: int, examples: int, generators: tuple[Generator, ...]) -> list[UnitTest]:
+    for generator in generators:
+        check_generator("generator", generator)
     check_one_of("example", example, EXAMPLES)
     check_whole("environments", environments, least=1)
     check_whole("examples", examples, least=2)
-    draw = {"regression": _regression, "cows": _cows, "margin": _margin}[example]
-    x, y = draw(environments, examples, generator)
-    test_x = x.clone()
-    for e in range(environments):
-        test_x[e, :, INVARIANT:] = x[e, torch.randperm(examples, generator=generator), INVARIANT:]
-    return UnitTest(x, y, test_x)
+    mechanisms = {"regression": _regression, "cows": _cows, "margin": _margin}[example](environments, generators[0])
+    # an environment is drawn right before its examples: the first generator's draws do not depend on further ones
+    rows = [[draw(examples, generator) for generator in generators] for draw in mechanisms]
+    found: list[UnitTest] = []
+    for generator, own in zip(generators, zip(*rows, strict=True), strict=True):
+        x, y = (torch.stack(some) for some in zip(*own, strict=True))
+        test_x = x.clone()
+        for e in range(environments):
+            test_x[e, :, INVARIANT:] = x[e, torch.randperm(examples, generator=generator), INVARIANT:]
+        found.append(UnitTest(x, y, test_x))
+    return found
 
 
 def parts(data: UnitTest, count: int) -> list[UnitTest]:
@@ -97,44 +129,47 @@ def _uniform(low: float, high: float, count: int, generator: Generator) -> list[
     return torch.empty(count).uniform_(low, high, generator=generator).tolist()
 
 
-def _regression(environments: int, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
+Draw = Callable[[int, Generator], tuple[Tensor, Tensor]]
+"""Draws so many examples of one environment."""
+
+
+def _regression(environments: int, generator: Generator) -> Iterator[Draw]:
     causal = _normal(generator, INVARIANT, INVARIANT) / INVARIANT
     effect = _normal(generator, INVARIANT, SPURIOUS) / SPURIOUS
     more = _uniform(-2.0, 1.0, max(0, environments - 3), generator)
-    deviations = [0.1, 1.5, 2.0, *(10**exponent for exponent in more)][:environments]
-    rows: list[Tensor] = []
-    targets: list[Tensor] = []
-    for deviation in deviations:
+
+    def draw(deviation: float, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
         cause = _normal(generator, examples, INVARIANT) * deviation
         target = cause @ causal + _normal(generator, examples, INVARIANT) * deviation
-        rows.append(torch.cat([cause, target @ effect + _normal(generator, examples, SPURIOUS)], 1))
-        targets.append(target.sum(1))
-    return torch.stack(rows), torch.stack(targets)
+        return torch.cat([cause, target @ effect + _normal(generator, examples, SPURIOUS)], 1), target.sum(1)
+
+    for deviation in [0.1, 1.5, 2.0, *(10**exponent for exponent in more)][:environments]:
+        yield partial(draw, deviation)
 
 
-def _cows(environments: int, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
+def _cows(environments: int, generator: Generator) -> Iterator[Draw]:
     further = max(0, environments - 3)
     usual = [0.95, 0.97, 0.99, *_uniform(0.9, 1.0, further, generator)][:environments]
     cows = [0.3, 0.5, 0.7, *_uniform(0.3, 0.7, further, generator)][:environments]
     animal, ground = torch.tensor([1.0, 1.0, -1.0, -1.0]), torch.tensor([1.0, -1.0, -1.0, 1.0])
-    rows: list[Tensor] = []
-    targets: list[Tensor] = []
-    for p, s in zip(usual, cows, strict=True):
+
+    def draw(p: float, s: float, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
         chances = torch.tensor([p * s, (1 - p) * s, p * (1 - s), (1 - p) * (1 - s)])
         kind = torch.multinomial(chances, examples, replacement=True, generator=generator)
         front = (_normal(generator, examples, INVARIANT) / math.sqrt(10) + animal[kind][:, None]) * 1e-2
         back = _normal(generator, examples, SPURIOUS) / math.sqrt(10) + ground[kind][:, None]
-        rows.append(torch.cat([front, back], 1))
-        targets.append((front.sum(1) > 0).float())
-    return torch.stack(rows), torch.stack(targets)
+        return torch.cat([front, back], 1), (front.sum(1) > 0).float()
+
+    for p, s in zip(usual, cows, strict=True):
+        yield partial(draw, p, s)
 
 
-def _margin(environments: int, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
-    labels = (torch.arange(examples) % 2).float()
-    side = (2 * labels - 1)[:, None]
-    rows: list[Tensor] = []
-    for _ in range(environments):
-        own = _normal(generator, 1, SPURIOUS)
+def _margin(environments: int, generator: Generator) -> Iterator[Draw]:
+    def draw(own: Tensor, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        labels = (torch.arange(examples) % 2).float()
+        side = (2 * labels - 1)[:, None]
         noise = 0.1 * _normal(generator, examples, INVARIANT + SPURIOUS)
-        rows.append(torch.cat([(side * 0.1).expand(-1, INVARIANT), side * own], 1) + noise)
-    return torch.stack(rows), labels.expand(environments, -1).clone()
+        return torch.cat([(side * 0.1).expand(-1, INVARIANT), side * own], 1) + noise, labels
+
+    for _ in range(environments):
+        yield partial(draw, _normal(generator, 1, SPURIOUS))

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.boards.unit_tests import EXAMPLES, parts, scrambled, unit_test
+from craik.tasks.boards.unit_tests import EXAMPLES, parts, scrambled, unit_test, unit_test_twice
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -26,6 +26,17 @@ def test_what_is_invariant_says_the_label():
     assert means[:, :5].flatten().tolist() == pytest.approx([0.1] * 15, abs=0.02)
     regression = unit_test("regression", 3, 4000, torch.Generator().manual_seed(1))
     assert regression.x[..., :5].std((1, 2)).tolist() == pytest.approx([0.1, 1.5, 2.0], rel=0.05)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_other_examples_are_of_the_same_environments_and_change_nothing_of_the_first(example):
+    alone = unit_test(example, 5, 2000, torch.Generator().manual_seed(0))
+    first, other = unit_test_twice(example, 5, 2000, *(torch.Generator().manual_seed(seed) for seed in (0, 1)))
+    assert all(torch.equal(one, same) for one, same in zip(alone, first, strict=True))
+    assert not torch.isclose(other.x, first.x).all(2).any()
+    ways = [(data.x * (data.y - data.y.mean(1, keepdim=True))[..., None]).mean(1) for data in (first, other)]
+    assert (ways[0] - ways[1]).norm() < 0.1 * ways[0].norm()
+    assert torch.equal(other.x[..., :5], other.test_x[..., :5])
 
 
 def test_parts_are_the_examples_in_their_order():
