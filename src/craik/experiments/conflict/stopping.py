@@ -46,7 +46,7 @@ def of_both(which: Literal["lesser", "greater"], of: str) -> str:
 
 
 def twice(condition: Callable[..., Condition], bound: float, of: str, ends: Measure) -> Condition:
-    """Return a condition that asks both, of a lead that should be large, beside the one that asked of the ends alone.
+    """Return a condition that asks both, of what should be large, beside the one that asked of the ends alone.
 
     Args:
         condition: such as `low_above`.

@@ -12,7 +12,7 @@ from craik.experiments.conflict.methods import rotation
 from craik.experiments.conflict.rotated.subspaces import differing
 from craik.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled
 from craik.experiments.conflict.tables import Sites, table
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from craik.tasks.tables.codes import CORNERS
 
 SMALL = {"steps": 3, "examples": 32, "batch": 8, "hidden": 8, "environments": 3}
@@ -30,7 +30,7 @@ CONFIGS = {
 }
 
 
-STOPPED = (codes, null, peers)
+STOPPED = (codes, null, peers, units)
 """Where claims ask of methods that validation stops, too."""
 
 
@@ -48,6 +48,16 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
     for claim in experiment.claims:  # of a record before there were looks
         judged = judge(claim, before, claim.condition.presets[0])
         assert judged.measured is not None or judged.earlier[-1].measured is not None
+
+
+def test_looks_change_nothing_of_a_linear_model(monkeypatch):
+    config = units.run.Config(steps=2, examples=20)
+    drawn = units.run.boards(config, "regression", 3)
+    seen = units.run.errors(config, "regression", drawn, "homogeneous-decay")
+    assert seen.pop("stopped_at") in {0.5, 1.0}
+    assert seen.pop("stopped_test_error") >= 0
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    assert units.run.errors(config, "regression", drawn, "homogeneous-decay") == seen
 
 
 def test_a_rotation_keeps_lengths_and_labels():

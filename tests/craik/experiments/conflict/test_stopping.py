@@ -1,6 +1,6 @@
 """Comparisons that are asked twice."""
 
-from craik.experiments.conflict import peers
+from craik.experiments.conflict import peers, units
 from craik.experiments.conflict.stopping import lesser, twice
 from craik.lab import Claim, Paired, Rows, judge, low_above
 
@@ -45,3 +45,17 @@ def test_of_peers_those_count_that_are_best_at_their_ends_and_those_that_are_bes
     ]  # fmt: skip
     assert peers.claims.less(("AND 1",), ("Fish",))(Rows(found)).value == 0.25
     assert peers.claims.lesser(("AND 1",), ("Fish",))(Rows(found)).value == 0.125
+
+
+def test_a_ratio_of_errors_counts_where_it_is_greater_and_each_earlier_condition_stays():
+    found = [
+        {"seed": 0, "kind": "final", "example": "regression", "environments": 3, "method": method, "test_error": end,
+         "stopped_test_error": stopped}
+        for method, end, stopped in (
+            ("homogeneous-decay, own units", 1.0, 3.0), ("mean, own units", 2.0, 2.0), ("mean", 4.0, 2.0)
+        )
+    ]  # fmt: skip
+    claim = next(claim for claim in units.claims.CLAIMS if claim.id == "conflict-units.one")
+    judged = judge(claim, found, "quick")
+    assert (judged.measured, judged.verdict) == (1.5, "does not hold so far")
+    assert [(one.measured, one.verdict) for one in judged.earlier] == [(0.25, "holds so far"), (0.5, "holds so far")]

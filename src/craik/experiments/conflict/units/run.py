@@ -6,7 +6,7 @@ environments. One setting for all methods; nothing is searched.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge, MinLen
@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of, kept
-from craik.lab import Positive, Preset, Row, check_limits, computed
-from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, unit_test
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed
+from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, unit_test_twice
+from craik.tasks.streams import stream
 
 OWN_UNITS = ", own units"
 """Ends the name of a method whose environments' losses are divided by what they are, so that none has a louder voice."""
@@ -68,42 +69,64 @@ def in_own_units(losses: Tensor, environments: int) -> Tensor:
     return losses / (means + 1e-3 * means.mean()).repeat_interleave(len(losses) // environments)
 
 
-def train(config: Config, example: str, data: UnitTest, method: Method, own_units: bool = False) -> tuple[nn.Linear, float]:
-    """Return a trained linear model and the mean share of components kept."""
+class Boards(NamedTuple):
+    """Examples to train on, which test once their spurious inputs are shuffled, and others of the same environments."""
+
+    data: UnitTest
+    other: UnitTest
+
+
+def boards(config: Config, example: str, environments: int) -> Boards:
+    """Draw an example's boards."""
+    generators = torch.Generator().manual_seed(config.seed), stream(config.seed, "validation")
+    return Boards(*unit_test_twice(example, environments, config.examples, *generators))
+
+
+def train(config: Config, example: str, drawn: Boards, method: Method, own_units: bool = False) -> tuple[nn.Linear, Row]:
+    """Return a trained linear model, the mean share of components it kept and its error where validation stops it."""
+    data = drawn.data
     torch.manual_seed(config.seed)  # of the initial weights, torch's own
     model = nn.Linear(data.x.shape[-1], 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    agreement = agreement_of(model, method)
+    agreement, stopping = agreement_of(model, method), EarlyStopping(best="lowest")
     x, y = data.x.flatten(0, 1), data.y.flatten()
     ids = torch.arange(len(data.x)).repeat_interleave(data.x.shape[1])
     shares = 0.0
-    for _ in range(config.steps):
+    for step in range(1, config.steps + 1):
         optimizer.zero_grad()
         losses = losses_of(example, model(x)[:, 0], y)
         record = agreement.backward(in_own_units(losses, len(data.x)) if own_units else losses, ids)
         shares += kept(record, model)
         optimizer.step()
         after_step(model, record, method, config.learning_rate)
-    return model, shares / config.steps
+        if stopping.due(step / config.steps):
+            test, other = (error_on(example, model, board.test_x, board.y) for board in drawn)
+            stopping.look(step / config.steps, other, {"test_error": test})
+    return model, {"kept": shares / config.steps, **stopping.row}
+
+
+def error_on(example: str, model: nn.Linear, x: Tensor, y: Tensor) -> float:
+    """Return a model's error on all environments."""
+    with torch.no_grad():
+        return error_of(example, model(x.flatten(0, 1))[:, 0], y.flatten())
 
 
 def run(config: Config) -> Iterator[Row]:
     """Yield the errors of every method on every example and number of environments."""
     for example in EXAMPLES:
         for environments in config.environments:
-            data = unit_test(example, environments, config.examples, torch.Generator().manual_seed(config.seed))
+            drawn = boards(config, example, environments)
             for name in COMPARED:
-                ends = computed(f"{example}, {environments}, {name}", errors, config, example, data, name)
+                ends = computed(f"{example}, {environments}, {name}", errors, config, example, drawn, name)
                 yield {"kind": "final", "example": example, "environments": environments, "method": name, **ends}
 
 
-def errors(config: Config, example: str, data: UnitTest, name: str) -> Row:
+def errors(config: Config, example: str, drawn: Boards, name: str) -> Row:
     """Return a method's errors on the training environments and with the spurious inputs shuffled, and what it keeps."""
-    model, share = train(config, example, data, METHODS[name.removesuffix(OWN_UNITS)], name.endswith(OWN_UNITS))
-    with torch.no_grad():
-        outputs, shuffled = (model(x.flatten(0, 1))[:, 0] for x in (data.x, data.test_x))
+    model, more = train(config, example, drawn, METHODS[name.removesuffix(OWN_UNITS)], name.endswith(OWN_UNITS))
+    data = drawn.data
     return {
-        "train_error": error_of(example, outputs, data.y.flatten()),
-        "test_error": error_of(example, shuffled, data.y.flatten()),
-        "kept": share,
+        "train_error": error_on(example, model, data.x, data.y),
+        "test_error": error_on(example, model, data.test_x, data.y),
+        **more,
     }
