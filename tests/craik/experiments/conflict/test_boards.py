@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from craik.experiments.conflict import basis, codes, colours, needs, null, peers, rotated, spirals, units
-from craik.experiments.conflict.methods import rotation
+from craik.experiments.conflict.methods import METHODS, rotation
 from craik.experiments.conflict.rotated.subspaces import differing
 from craik.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled
 from craik.experiments.conflict.tables import Sites, table
 from craik.lab import EarlyStopping, Rows, judge
+from craik.tasks.pictures.coloured_digits import coloured_digits
 from craik.tasks.tables.codes import CORNERS
 
 SMALL = {"steps": 3, "examples": 32, "batch": 8, "hidden": 8, "environments": 3}
@@ -30,7 +31,7 @@ CONFIGS = {
 }
 
 
-STOPPED = (codes, null, peers, units)
+STOPPED = (codes, null, peers, units, colours)
 """Where claims ask of methods that validation stops, too."""
 
 
@@ -58,6 +59,19 @@ def test_looks_change_nothing_of_a_linear_model(monkeypatch):
     assert seen.pop("stopped_test_error") >= 0
     monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
     assert units.run.errors(config, "regression", drawn, "homogeneous-decay") == seen
+
+
+def test_looks_change_nothing_of_a_trial_and_each_rule_stops_it(monkeypatch):
+    config = colours.run.Config(steps=2, hidden=4)
+    data, trial = coloured_digits(100), colours.run.draw(100, 0)
+    seen = colours.run.tried(METHODS["homogeneous-decay"], data, trial, config)
+    stopped = {key: value for key, value in seen.items() if key.startswith("stopped_")}
+    assert set(stopped) == {
+        f"stopped_{what}_{rule}" for what in ("at", "selection", "test_accuracy") for rule in colours.run.SELECTIONS
+    }
+    assert all(stopped[f"stopped_selection_{rule}"] >= seen[rule] for rule in colours.run.SELECTIONS)
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    assert {**colours.run.tried(METHODS["homogeneous-decay"], data, trial, config), **stopped} == seen
 
 
 def test_a_rotation_keeps_lengths_and_labels():

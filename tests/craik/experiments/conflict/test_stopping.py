@@ -1,6 +1,6 @@
 """Comparisons that are asked twice."""
 
-from craik.experiments.conflict import peers, units
+from craik.experiments.conflict import colours, peers, units
 from craik.experiments.conflict.stopping import lesser, twice
 from craik.lab import Claim, Paired, Rows, judge, low_above
 
@@ -59,3 +59,13 @@ def test_a_ratio_of_errors_counts_where_it_is_greater_and_each_earlier_condition
     judged = judge(claim, found, "quick")
     assert (judged.measured, judged.verdict) == (1.5, "does not hold so far")
     assert [(one.measured, one.verdict) for one in judged.earlier] == [(0.25, "holds so far"), (0.5, "holds so far")]
+
+
+def test_a_rule_selects_among_trials_at_their_ends_and_among_those_that_it_stops():
+    found = Rows(
+        {"seed": 0, "method": "mean", "oracle": end, "test_accuracy": test, "stopped_selection_oracle": best,
+         "stopped_test_accuracy_oracle": stopped}
+        for end, test, best, stopped in ((0.5, 0.25, 0.75, 0.625), (0.625, 0.375, 0.625, 0.5))
+    )  # fmt: skip
+    assert colours.claims.selected(found, "mean", "oracle") == {0: 0.375}
+    assert colours.claims.selected(found, "mean", "oracle", stopped=True) == {0: 0.625}

@@ -4,7 +4,7 @@ The colour goes with the label 90 % and 80 % of the time: both environments pull
 has nothing to see there; a test of differences has, if some five hundred examples of each are enough to establish them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -15,12 +15,15 @@ from torch import Generator, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
-from craik.lab import Preset, Row, check_limits, computed
+from craik.lab import EarlyStopping, Preset, Row, check_limits, computed
 from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 COMPARED = ("mean", "and-mask", "qualitative-decay", "homogeneous-decay", "heterogeneous-decay", "input-decay")
 """Names of `craik.experiments.conflict.methods.METHODS`."""
+
+SELECTIONS = ("training-domain", "oracle")
+"""Rules that select a trial, each of which also stops it where its own examples are best."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,33 @@ def accuracy(model: nn.Module, split: Split) -> float:
         return float(((model(split.x.flatten(1))[:, 0] > 0) == (split.y > 0.5)).float().mean())
 
 
-def train(method: Method, split: Split, trial: Trial, config: Config) -> nn.Module:
-    """Return a network trained by one rule, with Adam at a trial's learning rate and L2."""
+def seen_by(selection: str, data: ColouredDigits) -> Split:
+    """Return the examples that a rule selects on."""
+    return data.held_out if selection == "training-domain" else data.oracle
+
+
+def look(stopping: Mapping[str, EarlyStopping], share: float, model: nn.Module, data: ColouredDigits) -> None:
+    """Measure a network on each rule's examples and on the test's, if looks are due after a share of its training."""
+    for selection, one in stopping.items():
+        if one.due(share):
+            found = accuracy(model, seen_by(selection, data))
+            one.look(share, found, {"selection": found, "test_accuracy": accuracy(model, data.test)})
+
+
+def train(method: Method, data: ColouredDigits, trial: Trial, config: Config) -> tuple[nn.Module, Row]:
+    """Return a network trained by a rule, with Adam at a trial's learning rate and L2, and what it had where it is stopped."""
+    split = data.train
     model = mlp(128, 1, Generator().manual_seed(config.seed), config.hidden, 2)
     optimizer = torch.optim.Adam(model.parameters(), lr=trial.learning_rate, weight_decay=trial.weight_decay)
-    agreement = agreement_of(model, method)
-    for _ in range(config.steps):
+    agreement, stopping = agreement_of(model, method), {selection: EarlyStopping() for selection in SELECTIONS}
+    for step in range(1, config.steps + 1):
         optimizer.zero_grad()
         losses = binary_cross_entropy_with_logits(model(split.x.flatten(1))[:, 0], split.y, reduction="none")
         record = agreement.backward(losses, split.environments)
         optimizer.step()
         after_step(model, record, method, trial.learning_rate)
-    return model
+        look(stopping, step / config.steps, model, data)
+    return model, {f"{name}_{rule}": value for rule, one in stopping.items() for name, value in one.row.items()}
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -87,10 +105,7 @@ def run(config: Config) -> Iterator[Row]:
 
 
 def tried(method: Method, data: ColouredDigits, trial: Trial, config: Config) -> Row:
-    """Return what each selection rule would look at after a trial, and test accuracy."""
-    model = train(method, data.train, trial, config)
-    return {
-        "training-domain": accuracy(model, data.held_out),
-        "oracle": accuracy(model, data.oracle),
-        "test_accuracy": accuracy(model, data.test),
-    }
+    """Return what each selection rule would look at after a trial, and test accuracy; then both where each would stop it."""
+    model, stopped = train(method, data, trial, config)
+    looked_at = {selection: accuracy(model, seen_by(selection, data)) for selection in SELECTIONS}
+    return {**looked_at, "test_accuracy": accuracy(model, data.test), **stopped}
