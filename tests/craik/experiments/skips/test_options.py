@@ -49,6 +49,27 @@ def test_the_same_seed_gives_the_same_rows(rows, monkeypatch):
     assert again == [row for row in rows if row["method"] in some.methods]
 
 
+def test_looks_change_nothing_of_a_training(rows, monkeypatch):
+    monkeypatch.setattr(options, "PATIENCE", 3)
+    monkeypatch.setattr(options.EarlyStopping, "due", lambda *_: False)
+    ends = [{**row, "seed": 100} for row in options.run(replace(TINY, methods=("joint", "separate", "actions")))]
+    kept = [{name: value for name, value in row.items() if not name.startswith("stopped_")} for row in rows]
+    assert ends == [row for row in kept if row["method"] in ("joint", "separate", "actions")]
+
+
+def test_models_are_looked_at_together_and_the_best_on_validation_stays(rows, walks, monkeypatch):
+    assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_accuracy"] <= 1 for row in rows)
+    _, _, kept = options.trained(replace(TINY, steps=3), "separate", walks)
+    assert [len(copies) for copies in kept] == [options.LOOKS] * 4
+    copies = [torch.nn.Identity() for _ in range(3)]
+    right = {len(walks.plans): (0.1, 0.5, 0.3), 2: (0.6, 0.4, 0.9)}
+    monkeypatch.setattr(
+        options, "scores", lambda _c, _m, models, on: {"accuracy": right[len(on.plans)][copies.index(models[0])]}
+    )
+    found = options.stopped(TINY, "joint", [copies], walks, walks.some(torch.arange(2)))
+    assert found == {"stopped_at": 0.2, "stopped_accuracy": 0.4}
+
+
 def test_separate_models_see_every_slide_of_their_push_once(walks):
     lessons = options.lessons(TINY, "separate", walks)
     assert sum(len(lesson.frames) for lesson in lessons) == walks.plans.numel()
@@ -112,16 +133,21 @@ def test_models_take_ids_windows_or_nothing():
 
 
 def test_claims_can_hold_and_fail():
-    def judged(values, rollout):
+    def judged(values, rollout, stopped=None):
         rows = [
             {"seed": seed, "method": method, "accuracy": value, "rollout": rollout.get(method, 8.0), "frequent": 0.2}
+            | {"stopped_accuracy": (stopped or values)[method], "stopped_rollout": rollout.get(method, 8.0)}
             for seed in range(6)
             for method, value in values.items()
         ]
-        return {judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
+        judged = [judge(claim, rows, "quick") for claim in EXPERIMENT.claims if stopped is None or claim.condition.earlier]
+        earlier = {each.verdict for one in judged for each in one.earlier}
+        return {one.verdict for one in judged} if stopped is None else ({one.verdict for one in judged}, earlier)
 
     good = dict.fromkeys(options.METHODS, 0.4) | {"joint": 0.8, "actions": 0.8}
     assert judged(good, {"joint": 4.0}) == {"holds"}
+    # Behind where validation stops all of them; only the claim on evaluations, which are as they were, holds.
+    assert judged(good, {"joint": 4.0}, good | {"joint": 0.3, "actions": 0.3}) == ({"holds", "does not hold"}, {"holds"})
     assert judged(dict.fromkeys(options.METHODS, 0.2), {}) == {"does not hold"}  # a constant
 
 
@@ -132,7 +158,7 @@ def test_bad_settings_are_refused(changes):
 
 
 def test_separate_models_start_with_weights_of_their_own(walks):
-    models, _ = options.trained(replace(TINY, learning_rate=1e-9), "separate", walks)
+    models, _, _ = options.trained(replace(TINY, learning_rate=1e-9), "separate", walks)
     assert len(models) == 4
     first, *others = (torch.cat([parameter.flatten() for parameter in model.parameters()]) for model in models)
     assert all((first - other).abs().max() > 1e-3 for other in others)

@@ -6,6 +6,7 @@ are told the plan: the options in their order, or the true episode's push at eve
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
 from craik.experiments.skips.options.models import Pushed
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
 from craik.tasks.frames.ice import PUSHES, Walks, cells, draw_building, draw_walks
@@ -36,6 +37,9 @@ LONGEST = 1000
 
 PATIENCE = 40
 """Evaluations after which a roll-out goes on to the next option, whether or not the one that runs is said to have ended."""
+
+LOOKS = 10
+"""How often a training is looked at; a look rolls out on validation walks and on test walks, as many of either."""
 
 
 @dataclass(frozen=True)
@@ -102,16 +106,28 @@ def run(config: Config) -> Iterator[Row]:
     generator = np.random.default_rng([config.seed, 11])
     building = draw_building(config.side, config.blocked, generator)
     train, test = (draw_walks(building, count, config.slides, generator) for count in (config.walks, config.test_walks))
+    apart = np.random.default_rng(stream(config.seed, "validation").initial_seed())
+    validation = draw_walks(building, config.test_walks, config.slides, apart)
     _, counts = np.unique(train.ends[:, -1].numpy(), axis=0, return_counts=True)
     for method in config.methods:
-        found = computed(method, compared, config, method, train, test)
+        found = computed(method, compared, config, method, train, validation, test)
         yield {"method": method, "frequent": float(counts.max() / counts.sum()), **found}
 
 
-def compared(config: Config, method: Method, train: Walks, test: Walks) -> Row:
-    """Train a method and return where its roll-outs end."""
-    models, report = trained(config, method, train)
-    return {**report, **scores(config, method, models, test)}
+def compared(config: Config, method: Method, train: Walks, validation: Walks, test: Walks) -> Row:
+    """Train a method and return where its roll-outs end, and where they ended when validation was best."""
+    models, report, kept = trained(config, method, train)
+    return {**report, **scores(config, method, models, test), **stopped(config, method, kept, validation, test)}
+
+
+def stopped(config: Config, method: Method, kept: list[list[nn.Module]], validation: Walks, test: Walks) -> Row:
+    """Look at what was kept of a method's models, all of them at the same share of their budgets."""
+    stopping = EarlyStopping(LOOKS)
+    for look, models in enumerate(zip(*kept, strict=True), start=1):
+        then, share = list(models), look / stopping.looks
+        right = number(scores(config, method, then, validation), "accuracy")
+        stopping.look(share, right, scores(config, method, then, test))
+    return stopping.row
 
 
 def lessons(config: Config, method: Method, walks: Walks) -> list[Lessons]:
@@ -163,27 +179,30 @@ def matching_of(config: Config, method: Method, share: float) -> Matching:
     return others.get(method, greedy)
 
 
-def trained(config: Config, method: Method, walks: Walks) -> tuple[list[nn.Module], Row]:
-    """Train a method's models until the budget is spent, each on its share of it."""
+def trained(config: Config, method: Method, walks: Walks) -> tuple[list[nn.Module], Row, list[list[nn.Module]]]:
+    """Train a method's models until the budget is spent, each on its share of it; return them, and what was kept of each."""
     of = lessons(config, method, walks)
     pushes = {"separate": 0, "actions-blind": 1}.get(method, config.horizon if method.startswith("actions") else 1)
     beside = "clock" if method.startswith("actions") else "ended"
     models: list[nn.Module] = []
+    kept: list[list[nn.Module]] = []
     spent, steps = 0, 0
     for place, lesson in enumerate(of):
         weights = stream(config.seed, "weights", place)
         model = Pushed(lesson.frames.frame_shape[0], pushes, beside, weights, config.hidden, config.gain)
-        own = _train(config, method, model, lesson, config.steps * config.evaluations // len(of))
-        spent, steps = spent + own[0], steps + own[1]
+        own, copies = _train(config, method, model, lesson, config.steps * config.evaluations // len(of))
+        spent, steps = spent + own.spent, steps + own.steps
         models.append(model)
-    return models, {"spent": spent, "steps": steps}
+        kept.append(copies)
+    return models, {"spent": spent, "steps": steps}, kept
 
 
-def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, budget: int) -> tuple[int, int]:
-    """Train one model in place; return what was spent, and the gradient steps."""
+def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, budget: int) -> tuple[Spending, list[nn.Module]]:
+    """Train one model in place; return what was spent, and a copy of the model at each look's share of it."""
     generator = stream(config.seed, "batches")
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     spending = Spending(budget, config.evaluations, guess=float(lesson.frames.lengths.float().mean()))
+    stopping, kept = EarlyStopping(LOOKS), list[nn.Module]()
     while spending.goes_on:
         rows, share = spending.draw(len(lesson.frames), generator), spending.share
         given = None if lesson.given is None else lesson.given[rows]
@@ -198,7 +217,9 @@ def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, bu
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         descend(model, optimizer, matched.loss)
         spending.add(matched.evaluations, rows)
-    return spending.spent, spending.steps
+        if stopping.due(spending.share):  # a step that passes several looks is that of each
+            kept += [deepcopy(model)] * (stopping.looked - len(kept))
+    return spending, kept
 
 
 def scores(config: Config, method: Method, models: list[nn.Module], test: Walks) -> Row:
