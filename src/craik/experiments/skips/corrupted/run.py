@@ -180,7 +180,7 @@ def _corrupted_world(world: pictures.World, corruption: Corruption, generator: n
                 generator.integers(0, 256, (int(hit.sum()), *drawn.shape[1:]), np.uint8)
             )
         found.append(frames[torch.from_numpy(~hit)] if corruption.kind == "missing" else frames)
-    return world._replace(frames=Trajectories.from_list(found, scale=1 / 255))
+    return pictures.World(Trajectories.from_list(found, scale=1 / 255), world.context, boards)  # `_replace` asks its length
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
