@@ -7,7 +7,7 @@ import torch
 
 from craik.experiments.skips.corrupted import EXPERIMENT, claims
 from craik.experiments.skips.corrupted import run as corrupted
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from craik.tasks.frames import corruption, funnel_board
 from craik.tasks.frames.funnel_board import places
 
@@ -67,16 +67,42 @@ def test_corruption_keeps_both_ends_and_its_share(each, boards):
         assert float(changed / before.sum()) == pytest.approx(each.level, abs=0.08)
 
 
-def test_a_tiny_run_has_a_row_for_each_corruption_and_method(tmp_path):
-    tiny = replace(
-        QUICK, methods=("asi", "fixed-6"), steps=2, evaluations=12, hidden=8, episodes=5, test_episodes=2, cache=str(tmp_path)
+def tiny_at(folder):
+    return replace(
+        QUICK, methods=("asi", "fixed-6"), steps=1, evaluations=12, hidden=8, episodes=5, test_episodes=2, cache=str(folder)
     )
+
+
+STOPPED = {f"stopped_{name}" for name in ("at", "accuracy", "landed", "rollout")}
+
+
+def test_a_tiny_run_has_a_row_for_each_corruption_and_method(tmp_path):
+    tiny = replace(tiny_at(tmp_path), methods=("fixed-6",))
     rows = list(corrupted.run(tiny))
-    assert [(row["corruption"], row["method"]) for row in rows] == [(name, m) for name in NAMES for m in ("asi", "fixed-6")]
-    assert all(row["spent"] >= 24 and 0 <= row["accuracy"] <= row["landed"] <= 1 for row in rows)
+    assert all(row.keys() >= STOPPED for row in rows)
+    assert [(row["corruption"], row["method"]) for row in rows] == [(name, "fixed-6") for name in NAMES]
+    assert all(row["spent"] >= 12 and 0 <= row["accuracy"] <= row["landed"] <= 1 for row in rows)
     assert [corrupted.progress(tiny, row)[0] for row in rows][-1] == 1.0
-    again = list(islice(corrupted.run(replace(tiny, methods=("fixed-6",))), 2))
-    assert again == [row for row in rows if row["method"] == "fixed-6"][:2]
+    among_two = list(islice(corrupted.run(tiny_at(tmp_path)), 4))
+    assert [row["method"] for row in among_two] == ["asi", "fixed-6"] * 2
+    assert among_two[1::2] == rows[:2]
+
+
+def test_looks_change_nothing_of_the_training(tmp_path, monkeypatch):
+    tiny, state = replace(tiny_at(tmp_path), steps=3), torch.get_rng_state()
+    looked = list(islice(corrupted.run(tiny), 2))
+    assert torch.equal(torch.get_rng_state(), state)
+    monkeypatch.setattr(EarlyStopping, "due", lambda stopping, share: False)
+    assert [{name: row[name] for name in row.keys() - STOPPED} for row in looked] == list(islice(corrupted.run(tiny), 2))
+
+
+def test_pictures_are_stopped_likewise(tmp_path, monkeypatch):
+    small = corrupted.pictures.Settings(view="pixels", kernels=2, max_steps=2)
+    monkeypatch.setattr(corrupted.pictures, "PUBLISHED", small)
+    config = replace(tiny_at(tmp_path), view="pictures", methods=("fixed-3",), evaluations=30)
+    (row,) = islice(corrupted.run(config), 1)
+    assert row.keys() >= STOPPED
+    assert (row["stopped_accuracy"], row["stopped_landed"]) == (row["accuracy"], row["landed"])  # nothing has been learnt
 
 
 def test_pictures_are_corrupted_likewise(tmp_path):
@@ -93,9 +119,10 @@ def test_pictures_are_corrupted_likewise(tmp_path):
                 assert one.shape[1:] == other.shape[1:]
 
 
-def made_up(accuracy):
+def made_up(accuracy, stopped=None):
     return Rows(
         {"seed": seed, "corruption": name, "method": method, "accuracy": accuracy(name, method) + 0.01 * seed}
+        | {"stopped_accuracy": (stopped or accuracy)(name, method) + 0.01 * seed}
         for seed in range(6)
         for name in NAMES
         for method in ("asi", "fixed-2", "fixed-6")
@@ -114,8 +141,23 @@ def test_claims_can_hold_and_fail():
     below_a_ceiling = made_up(lambda name, method: 0.9 if name != "clean" else 0.8 if method == "asi" else 0.85)
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "skips-corrupted.missing")
     one = judge(claim, below_a_ceiling, "quick")
-    assert (one.verdict, one.earlier[0].verdict) == ("not measurable here", "holds")
+    assert [one.verdict, *(reading.verdict for reading in one.earlier)] == [
+        "not measurable here", "holds", "not measurable here",
+    ]  # fmt: skip
     assert list(EXPERIMENT.figures(good)) == ["corrupted"]
+
+
+def test_leads_are_asked_of_stopped_methods_too():
+    def good(name, method):
+        return 0.9 if method == "asi" else 0.5 if name == "clean" else 0.2
+
+    rows = made_up(good, lambda name, method: 0.95 if method == "fixed-2" else good(name, method))
+    for claim in EXPERIMENT.claims:
+        found = judge(claim, rows, "quick")
+        assert (found.verdict, found.earlier[-1].verdict) == ("does not hold", "holds")
+        assert found.measured == pytest.approx(0 if claim.id.split(".")[1] in ("missing", "noise", "speed") else -0.05)
+        former = judge(claim, Rows({name: row[name] for name in row if name != "stopped_accuracy"} for row in rows), "quick")
+        assert (former.verdict, former.earlier[-1].verdict) == ("not measurable here", "holds")
 
 
 def test_the_best_fixed_step_is_chosen_by_its_median():

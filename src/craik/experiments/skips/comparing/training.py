@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -149,6 +149,18 @@ class Report(NamedTuple):
     skip: float
 
 
+@runtime_checkable
+class Watch(Protocol):
+    """What looks at a model while it trains, changes nothing of the training, and is kept with it."""
+
+    def __call__(self, model: nn.Module, spent: int) -> None:
+        """Look, if it is time, after so many model evaluations, or episodes."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]: ...  # noqa: D102  # as modules have it
+    def load_state_dict(self, state: Mapping[str, Any], /) -> None: ...  # noqa: D102
+
+
 def make_world(settings: Settings, split: Split, count: int, perturbed: bool = False) -> World:
     """Draw episodes of a settings' seed, or read them from the cache, and picture them.
 
@@ -243,7 +255,7 @@ class Batches(Iterator[Int[Tensor, " b"]]):
 
 def train(
     settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int, unit: Unit = "evaluations",
-    saved: Saved | None = None,
+    saved: Saved | None = None, watch: Watch | None = None,
 ) -> Iterator[Report]:  # fmt: skip
     """Train a model in place, without end; report whenever so many model evaluations, or episodes, more have been spent.
 
@@ -255,6 +267,7 @@ def train(
         every: evaluations, or episodes, between reports.
         unit: which of the two.
         saved: where it goes on, in steps; the caller keeps its reports.
+        watch: called after each step.
     """
     saved = saved or Saved()
     generator = torch.Generator().manual_seed(settings.seed + 2**32)
@@ -263,6 +276,8 @@ def train(
     scale = scale_of(settings, method, worlds(0))
     order = Batches(settings.episodes, settings.batch, generator)
     saved.restore(model, optimizer, generator, order, counts := [0, 0], window := list[tuple[float, float]]())
+    if watch is not None:
+        saved.restore(watch)
     spent, seen = counts
     for step, rows in enumerate(order, start=saved.done):
         world = worlds(spent if unit == "evaluations" else seen)
@@ -282,6 +297,8 @@ def train(
         before = spent if unit == "evaluations" else seen
         spent, seen = spent + matched.evaluations, seen + len(rows)
         counts[:] = spent, seen
+        if watch is not None:
+            watch(model, spent if unit == "evaluations" else seen)
         if (spent if unit == "evaluations" else seen) // every > before // every:
             mean = np.mean(window, axis=0)
             window.clear()

@@ -2,11 +2,12 @@
 
 With place codes (`quick`) every method may evaluate its network as often as every other, in gradient steps of about as many
 evaluations each; with pictures (`paper`) training is that of `skips-accuracy`. Every roll-out starts from a clean first frame.
+What counts is how they end at the end of a training, and where validation stops it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,8 +16,9 @@ from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing import training as pictures
 from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
+from craik.experiments.skips.comparing.looks import Looks
 from craik.experiments.skips.comparing.outcomes import label_accuracy
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron
 from craik.schedules import Linear
@@ -24,7 +26,8 @@ from craik.skips import Dynamics, Matched, match, rollout
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.corruption import ALL, Corruption
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
+from craik.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
+from craik.tasks.streams import stream
 from craik.trajectories import Trajectories
 
 Method = Literal["asi", "fixed-1", "fixed-2", "fixed-3", "fixed-6"]
@@ -60,7 +63,7 @@ class Config:
     episodes: Annotated[int, Ge(1)] = 1000
     """Boards to train on."""
     test_episodes: Annotated[int, Ge(1)] = 300
-    """Clean boards that roll-outs are scored on."""
+    """Clean boards that roll-outs are scored on; as many others stop a training."""
     cache: str = ""
     """Folder that keeps the boards; craik's folder in the user's cache if empty."""
 
@@ -86,29 +89,58 @@ PRESETS = {
 }
 
 
+class Judge(NamedTuple):
+    """Scores roll-outs from the clean first frames of some boards."""
+
+    data: Data
+    labels: np.ndarray
+    reads: Reader
+
+    @classmethod
+    def of(cls, boards: Boards, reads: Reader) -> "Judge":
+        """Return the judge by some boards."""
+        data = recorded(boards, reads.places, Corruption("clean"), np.random.default_rng(0))
+        return cls(data, boards.labels, reads)
+
+    def scores(self, model: nn.Module) -> Row:
+        """Roll a model out until the ball has landed; one that never lands is wrong."""
+        frames, labels = self.data.frames, torch.from_numpy(self.labels)
+        dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), self.data.layouts)
+        rolled = rollout(dynamics, frames.first(), max_steps=frames.time, stop=self.reads.landed)
+        right = (self.reads.platform(rolled.trajectories.last()) == labels) & rolled.stopped
+        return {
+            "accuracy": float(right.double().mean()),
+            "landed": float(rolled.stopped.double().mean()),
+            "rollout": rolled.evaluations / len(labels),
+        }
+
+
+class Judges(NamedTuple):
+    """By boards to stop on, and by those to compare on."""
+
+    validation: Judge
+    test: Judge
+
+
 def run(config: Config) -> Iterator[Row]:
     """Train every method under every corruption and yield how its roll-outs end."""
     if config.view == "pictures":
         yield from _run_pictures(config)
         return
     board = funnel_board.PRESETS["small"]
-    counts = (config.episodes, config.test_episodes)
-    train, test = (draw_boards(board, count, 60_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts))
+    seeds = (60_000 + 2 * config.seed, stream(config.seed, "validation").initial_seed(), 60_001 + 2 * config.seed)
+    counts = (config.episodes, config.test_episodes, config.test_episodes)
+    train, *others = (draw_boards(board, *each, config.cache) for each in zip(counts, seeds, strict=True))
     reads = reader(board, np.stack([path[-1] for path in train.paths]))
-    clean = recorded(test, reads.places, Corruption("clean"), np.random.default_rng(0))
+    judges = Judges(*(Judge.of(boards, reads) for boards in others))
     for corruption in ALL:
         data = recorded(train, reads.places, corruption, np.random.default_rng([config.seed, 7]))
         for method in config.methods:
-            found = computed(f"{corruption.name}, {method}", _compared, config, method, data, (clean, reads, test.labels))
+            found = computed(f"{corruption.name}, {method}", _compared, config, method, data, judges)
             yield {"corruption": corruption.name, "method": method} | found
 
 
-def _compared(config: Config, method: Method, data: Data, judged: tuple[Data, Reader, np.ndarray]) -> Row:
-    model, report = _trained(config, method, data)
-    return report | _scores(model, *judged)
-
-
-def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row]:
+def _compared(config: Config, method: Method, data: Data, judges: Judges) -> Row:
     """Train until the budget is spent; a batch is of as many episodes as a step's evaluations allow."""
     generator = Generator().manual_seed(config.seed)
     model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], generator, config.hidden, config.gain)
@@ -116,6 +148,7 @@ def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row
     spending = Spending(config.steps * config.evaluations, config.evaluations, guess=float(data.frames.lengths.float().mean()))
     forcing = Linear(max(1, round(config.sampling * spending.budget)))
     matched: Matched | None = None
+    stopping = EarlyStopping()
     while spending.goes_on:
         rows, share = spending.draw(len(data.frames), generator), spending.share
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
@@ -126,34 +159,27 @@ def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row
         )
         descend(model, optimizer, matched.loss)
         spending.add(matched.evaluations, rows)
+        if stopping.due(share := min(spending.share, 1.0)):
+            stopping.look(share, number(judges.validation.scores(model), "accuracy"), judges.test.scores(model))
     assert matched is not None  # the budget is above 0
-    return model, {"spent": spending.spent, "steps": spending.steps, "skip": matched.mean_skip}
-
-
-def _scores(model: nn.Module, test: Data, reads: Reader, labels: np.ndarray) -> Row:
-    """Roll out from clean first frames until the ball has landed; one that never lands is wrong."""
-    dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), test.layouts)
-    rolled = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
-    right = (reads.platform(rolled.trajectories.last()) == torch.from_numpy(labels)) & rolled.stopped
-    return {
-        "accuracy": float(right.double().mean()),
-        "landed": float(rolled.stopped.double().mean()),
-        "rollout": rolled.evaluations / len(labels),
-    }
+    report: Row = {"spent": spending.spent, "steps": spending.steps, "skip": matched.mean_skip}
+    return report | judges.test.scores(model) | stopping.row
 
 
 def _run_pictures(config: Config) -> Iterator[Row]:
     """The same with the published pictures, network and schedules of thesis section 2.3."""
     settings = replace(pictures.PUBLISHED, seed=config.seed, episodes=config.episodes, cache=config.cache)
     train = pictures.make_world(settings, "train", config.episodes)
+    validation = pictures.make_world(settings, "validation", config.test_episodes)
     test = pictures.make_world(settings, "test", config.test_episodes)
+    budget = config.steps * config.evaluations
     for corruption in ALL:
         world = _corrupted_world(train, corruption, np.random.default_rng([config.seed, 7]))
         for method in config.methods:
             assert method != "fixed-6"  # refused by Config
             model = pictures.make_model(settings, world)
-            trained = pictures.train(settings, method, model, lambda _, world=world: world, config.steps * config.evaluations)
-            report = next(trained)
+            looks = Looks(validation, test, settings.max_steps, budget, EarlyStopping())
+            report = next(pictures.train(settings, method, model, lambda _, world=world: world, budget, watch=looks))
             scores = label_accuracy(model, test, settings.max_steps)
             yield {
                 "corruption": corruption.name,
@@ -164,6 +190,10 @@ def _run_pictures(config: Config) -> Iterator[Row]:
                 "accuracy": scores.accuracy,
                 "landed": 1 - scores.undecided,
                 "rollout": scores.rollout,
+                "stopped_at": looks.stopping.row["stopped_at"],
+                "stopped_accuracy": looks.stopping.row["stopped_test_accuracy"],
+                "stopped_landed": 1 - number(looks.stopping.row, "stopped_test_undecided"),
+                "stopped_rollout": looks.stopping.row["stopped_test_rollout"],
             }
 
 

@@ -1,0 +1,53 @@
+"""Early stopping of a model of pictures: looks at how often its roll-outs end right, spread over what a training may spend."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from craik.experiments.skips.comparing.outcomes import label_accuracy
+from craik.experiments.skips.comparing.training import World
+from craik.lab import EarlyStopping
+
+
+@dataclass
+class Looks:
+    """Keeps how roll-outs on test episodes end where most of those on validation episodes end right, as `train` goes on.
+
+    Test episodes are rolled out only where validation is better than before: elsewhere nothing is kept of them.
+
+    Attributes:
+        validation: episodes that nothing is trained or compared on.
+        test: episodes.
+        max_steps: of a roll-out.
+        total: evaluations, or episodes, that the training may spend.
+        stopping: how many looks, and what came of them.
+    """
+
+    validation: World
+    test: World
+    max_steps: int
+    total: int
+    stopping: EarlyStopping
+
+    def __call__(self, model: nn.Module, spent: int) -> None:
+        """Look, if it is time."""
+        share, stopping = min(spent / self.total, 1.0), self.stopping
+        if not stopping.due(share):
+            return
+        accuracy = label_accuracy(model, self.validation, self.max_steps).accuracy
+        if stopping.validation is None or accuracy > stopping.validation:
+            found = label_accuracy(model, self.test, self.max_steps)._asdict()
+            tested = {f"test_{name}": value for name, value in found.items()}
+            stopping.look(share, accuracy, {"validation_accuracy": accuracy, **tested})
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was looked at so far, and what is kept of it."""
+        stopping = self.stopping
+        return {"looked": stopping.looked, "validation": stopping.validation, "row": dict(stopping.row)}
+
+    def load_state_dict(self, state: Mapping[str, Any], /) -> None:
+        """Go on where `state_dict` was taken."""
+        self.stopping.looked, self.stopping.validation = state["looked"], state["validation"]
+        self.stopping.row = dict(state["row"])

@@ -1,0 +1,58 @@
+import pytest
+from torch import nn
+
+from craik.experiments.skips.comparing import looks
+from craik.experiments.skips.comparing.looks import Looks
+from craik.experiments.skips.comparing.outcomes import Accuracy
+from craik.experiments.skips.comparing.training import Settings, make_world
+from craik.lab import EarlyStopping
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory):
+    settings = Settings(cache=str(tmp_path_factory.mktemp("cache")))
+    return make_world(settings, "validation", 1), make_world(settings, "test", 2)
+
+
+@pytest.fixture
+def rolled(monkeypatch):
+    """What was rolled out, world by world; the next accuracies on validation episodes can be set."""
+    found, coming = [], []
+
+    def label_accuracy(model, world, max_steps):
+        found.append("validation" if len(world) == 1 else "test")
+        return Accuracy(coming.pop(0) if found[-1] == "validation" else len(found) / 100, 0.25, 7.0)
+
+    monkeypatch.setattr(looks, "label_accuracy", label_accuracy)
+    return found, coming
+
+
+@pytest.fixture
+def made(worlds):
+    return lambda: Looks(*worlds, 5, 40, EarlyStopping(4))
+
+
+def test_test_episodes_are_rolled_out_where_validation_is_better(rolled, made):
+    (found, coming), watch = rolled, made()
+    coming += [0.0, 0.5, 0.5, 0.4]
+    for spent in (3, 12, 15, 22, 33, 45):
+        watch(nn.Identity(), spent)
+    assert found == ["validation", "test", "validation", "test", "validation", "validation"]
+    assert watch.stopping.row == {
+        "stopped_at": 22 / 40, "stopped_validation_accuracy": 0.5, "stopped_test_accuracy": 0.04,
+        "stopped_test_undecided": 0.25, "stopped_test_rollout": 7.0,
+    }  # fmt: skip
+
+
+def test_looks_go_on_where_they_were(rolled, made):
+    (_, coming), watch, again = rolled, made(), made()
+    coming += [0.5, 0.4, 0.6]
+    watch(nn.Identity(), 10)
+    again.load_state_dict(watch.state_dict())
+    kept = dict(again.stopping.row)
+    again(nn.Identity(), 11)
+    again(nn.Identity(), 20)
+    assert again.stopping.row == kept
+    again(nn.Identity(), 50)
+    assert (again.stopping.row["stopped_at"], again.stopping.validation) == (1.0, 0.6)
+    assert watch.stopping.row == kept  # what is kept is no view
