@@ -7,7 +7,7 @@ import torch
 
 from craik.experiments.skips.states import EXPERIMENT
 from craik.experiments.skips.states import run as states
-from craik.experiments.skips.states.claims import less, most, share_of_still
+from craik.experiments.skips.states.claims import both, less, most, share_of_still
 from craik.experiments.skips.states.members import (
     Alone,
     Budget,
@@ -21,14 +21,14 @@ from craik.experiments.skips.states.members import (
     train,
 )
 from craik.experiments.skips.states.worlds import data
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Least, Rows, judge
 from craik.losses import SquaredError
 from craik.skips import Dynamics, Fixed, Greedy, displacement, match
 from craik.trajectories import Trajectories
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config,
-    worlds=("stops", "oscillator"), fixed=(1, 16), horizons=(4, 8), rates=(3e-3,), steps=12, pairs=16, rows=6, train=20,
+    worlds=("stops", "oscillator"), fixed=(1, 16), horizons=(4, 8), rates=(3e-3,), steps=3, pairs=16, rows=6, train=20,
     validation=6, test=5, hidden=8,
 )  # fmt: skip
 MEMBERS = (Member("asi", 5, 1e-3), Member("relative", 8, 1e-3, 1), Member("fixed", 4, 1e-3), Member("direct", 32, 1e-3))
@@ -126,6 +126,23 @@ def rows():
     return Rows({"seed": seed, **row} for seed in (100, 101) for row in states.run(replace(TINY, seed=seed)))
 
 
+def test_looks_choose_a_trial_and_a_time(rows):
+    for row in rows.where(kind="score"):
+        assert row.keys() >= {f"stopped_{name}" for name in ("at", "reach", "rate", "skip", "final", "off_path", "evaluations")}
+        assert row["stopped_validation"] <= row["validation"]
+        if row["stopped_at"] == 1:
+            assert row["stopped_final"] == row["final"]
+
+
+def test_looks_change_nothing_of_the_training(rows, monkeypatch):
+    state = torch.get_rng_state()
+    monkeypatch.setattr(EarlyStopping, "due", lambda stopping, share: False)
+    alone = list(states.run(replace(TINY, seed=100, worlds=("stops",))))
+    looked = rows.where(seed=100, world="stops")
+    assert [{name: row[name] for name in other} for row, other in zip(looked, alone, strict=True)] == alone
+    assert torch.equal(torch.get_rng_state(), state)
+
+
 def test_rows_claims_and_figure(rows):
     assert [row.get("family") for row in rows.where(seed=100, world="stops")] == [None, *states.FAMILIES]
     assert all(row["label"] is None for row in rows.where(kind="score", world="oscillator"))
@@ -144,5 +161,9 @@ def test_differences_are_of_the_best_family_on_average():
         + [{"kind": "still", "seed": seed, "world": "stops", "final": 10.0} for seed in (0, 1)]
     )  # fmt: skip
     assert less(rows, "stops", "final", ("asi", "relative"), "fixed") == [3.0, 4.0]
-    assert most(("stops", "hopper"), "final", ("asi",), "fixed")(rows).value == 3.0
+    gain = most(("stops", "hopper"), ("asi",), "fixed")
+    assert gain("final")(rows).value == 3.0
     assert share_of_still(("stops",))(rows).value == 0.5
+    assert Least(both(gain, "final"))(rows) is None
+    stopped = Rows({**row, "stopped_final": row["final"] - (row.get("family") == "fixed")} for row in rows)
+    assert Least(both(gain, "final"))(stopped).value == 2.0

@@ -1,18 +1,35 @@
-"""What is claimed of skips on states; written before any recorded run. Differences are within a seed, which is a data set."""
+"""What is claimed of skips on states; written before any recorded run. Differences are within a seed, which is a data set.
 
-from collections.abc import Callable, Sequence
+That validation also stops the trials it chooses was added afterwards, see each claim's earlier condition.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_at_most, low_above, low_at_least, number
+from craik.lab import (
+    Claim,
+    Condition,
+    Greatest,
+    Least,
+    Measurement,
+    Rows,
+    bootstrap,
+    high_at_most,
+    low_above,
+    low_at_least,
+    number,
+)
 
 ASI = ("asi", "asi-exploration")
 Measure = Callable[[Rows], Measurement | None]
+Of = Callable[[str], Measure]
+"""From the name of a score to a measure of it."""
 
 
 def column(rows: Rows, world: str, family: str, name: str) -> dict[int, float]:
-    """Return a family's scores by seed."""
-    some = rows.where(kind="score", world=world, family=family)
+    """Return a family's scores by seed; none where rows lack them."""
+    some = [row for row in rows.where(kind="score", world=world, family=family) if name in row]
     return {int(number(row, "seed")): number(row, name) for row in some}
 
 
@@ -25,24 +42,39 @@ def less(rows: Rows, world: str, name: str, families: Sequence[str], other: str)
     return [theirs[seed] - ours[seed] for seed in sorted(set(ours) & set(theirs))]
 
 
-def gain(world: str, name: str, families: Sequence[str], other: str) -> Measure:
-    """Return a measure: `less`, mean over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        found = less(rows, world, name, families, other)
-        return bootstrap(found, np.mean) if found else None
-
-    return measure
+def gain(world: str, families: Sequence[str], other: str) -> Of:
+    """Return a measure of a score: `less`, mean over seeds."""
+    return lambda name: lambda rows: _mean(less(rows, world, name, families, other))
 
 
-def most(worlds: Sequence[str], name: str, families: Sequence[str], other: str) -> Measure:
-    """Return a measure: `less`, mean over seeds, in the world where it is greatest."""
+def most(worlds: Sequence[str], families: Sequence[str], other: str) -> Of:
+    """Return a measure of a score: `less`, mean over seeds, in the world where it is greatest."""
+    return lambda name: lambda rows: _mean(_most(less(rows, world, name, families, other) for world in worlds))
 
-    def measure(rows: Rows) -> Measurement | None:
-        found = [values for world in worlds if (values := less(rows, world, name, families, other))]
-        return bootstrap(max(found, key=lambda values: float(np.mean(values))), np.mean) if found else None
 
-    return measure
+def least(world: str) -> Of:
+    """Return a measure of a score: plain ASI's less that of relative skips, mean over seeds, of the ASI where it is least."""
+
+    def found(rows: Rows, name: str) -> list[float]:
+        return [-one for one in _most([-one for one in less(rows, world, name, ("relative",), asi)] for asi in ASI)]
+
+    return lambda name: lambda rows: _mean(found(rows, name))
+
+
+def behind(worlds: Sequence[str]) -> Of:
+    """Return a measure of a score: relative skips' less the fixed step's, mean over seeds, in the world where it is most."""
+    return lambda name: (
+        lambda rows: _mean(_most([-one for one in less(rows, world, name, ("relative",), "fixed")] for world in worlds))
+    )
+
+
+def _most(some: Iterable[list[float]]) -> list[float]:
+    """Those with the greatest mean."""
+    return max((values for values in some if values), key=lambda values: float(np.mean(values)), default=[])
+
+
+def _mean(values: list[float]) -> Measurement | None:
+    return bootstrap(values, np.mean) if values else None
 
 
 def share_of_still(worlds: Sequence[str]) -> Measure:
@@ -60,8 +92,31 @@ def share_of_still(worlds: Sequence[str]) -> Measure:
     return measure
 
 
+def both(measure: Of, name: str) -> tuple[Measure, Measure]:
+    """Return the measures of a score at the ends of trials, and where validation stops them."""
+    return measure(name), measure(f"stopped_{name}")
+
+
+def also_stopped(ask: Callable[..., Condition], bound: float, of: str, measure: Measure, which: str) -> Condition:
+    """Return a condition on a score at the ends and where validation stops trials, with what was asked before.
+
+    Args:
+        ask: of the condition.
+        bound: its bound.
+        of: what was measured before.
+        measure: gives that.
+        which: "lesser" or "greater" of both.
+    """
+    return ask(bound, of=f"{of} the {which} of that at the ends and that where validation stops both,").instead_of(
+        ask(bound, of=of), "Early stopping is a baseline of every comparison.", measure
+    )
+
+
 _SOURCE = "ours, past thesis section 2.2"
 _FINAL = "final squared error, in variances,"
+_OVER_ASI = f"{_FINAL} of the ASI with the lesser mean over seeds, less relative skips, mean over seeds,"
+_plain = most(("stops", "hopper", "oscillator", "double pendulum"), ASI, "fixed")
+_clocked = most(("oscillator", "double pendulum"), (*ASI, "relative"), "fixed")
 CLAIMS = (
     Claim(
         id="skips-states.learnt",
@@ -78,9 +133,13 @@ CLAIMS = (
         text="On states plain ASI ends nearer than the best fixed step in none of four worlds; the thesis compares with small "
         "ones.",
         source="ours, past thesis section 2.3; a claim against the thesis",
-        measure=most(("stops", "hopper", "oscillator", "double pendulum"), "final", ASI, "fixed"),
-        condition=high_at_most(
-            0.0, of=f"{_FINAL} fixed less ASI, of the ASI with the lesser mean and in the world whose mean gain is most,"
+        measure=Greatest(both(_plain, "final")),
+        condition=also_stopped(
+            high_at_most,
+            0.0,
+            f"{_FINAL} fixed less ASI, of the ASI with the lesser mean and in the world whose mean gain is most,",
+            _plain("final"),
+            "greater",
         ),
         kind="ours",
     ),
@@ -88,29 +147,29 @@ CLAIMS = (
         id="skips-states.relative-hopper",
         text="On a falling body relative skips end nearer than plain ASI.",
         source=_SOURCE,
-        measure=lambda rows: _least(rows, "hopper"),
-        condition=low_above(
-            0.0, of=f"{_FINAL} of the ASI with the lesser mean over seeds, less relative skips, mean over seeds,"
-        ),
+        measure=Least(both(least("hopper"), "final")),
+        condition=also_stopped(low_above, 0.0, _OVER_ASI, least("hopper")("final"), "lesser"),
         kind="ours",
     ),
     Claim(
         id="skips-states.relative-stops",
         text="So they do where a ball waits at random.",
         source=_SOURCE,
-        measure=lambda rows: _least(rows, "stops"),
-        condition=low_above(
-            0.0, of=f"{_FINAL} of the ASI with the lesser mean over seeds, less relative skips, mean over seeds,"
-        ),
+        measure=Least(both(least("stops"), "final")),
+        condition=also_stopped(low_above, 0.0, _OVER_ASI, least("stops")("final"), "lesser"),
         kind="ours",
     ),
     Claim(
         id="skips-states.level",
         text="They end as near as the best fixed step in both.",
         source=_SOURCE,
-        measure=lambda rows: _behind(rows, ("stops", "hopper")),
-        condition=high_at_most(
-            0.02, of=f"{_FINAL} of relative skips less the best fixed step, in the world whose mean over seeds is worse,"
+        measure=Greatest(both(behind(("stops", "hopper")), "final")),
+        condition=also_stopped(
+            high_at_most,
+            0.02,
+            f"{_FINAL} of relative skips less the best fixed step, in the world whose mean over seeds is worse,",
+            behind(("stops", "hopper"))("final"),
+            "greater",
         ),
         kind="ours",
         tried="Horizons up to 16, three rates, one budget. On the ball every seed chooses fixed steps of 16, two of which "
@@ -120,8 +179,14 @@ CLAIMS = (
         id="skips-states.off-path",
         text="Where a ball waits at random their states lie nearer to the true path than those of the best fixed step.",
         source=_SOURCE,
-        measure=gain("stops", "off_path", ("relative",), "fixed"),
-        condition=low_above(0.0, of="off-path error of the fixed step less that of relative skips, mean over seeds,"),
+        measure=Least(both(gain("stops", ("relative",), "fixed"), "off_path")),
+        condition=also_stopped(
+            low_above,
+            0.0,
+            "off-path error of the fixed step less that of relative skips, mean over seeds,",
+            gain("stops", ("relative",), "fixed")("off_path"),
+            "lesser",
+        ),
         kind="ours",
         tried="The same trials; nothing was changed after these rows. A prototype had relative skips ahead on another such "
         "ball, with twelve frames a skip at most.",
@@ -131,8 +196,14 @@ CLAIMS = (
         text="In worlds that go by a clock there is nothing to skip for: no ASI, relative or not, ends nearer than the best "
         "fixed step.",
         source="ours; the nulls",
-        measure=most(("oscillator", "double pendulum"), "final", (*ASI, "relative"), "fixed"),
-        condition=high_at_most(0.01, of=f"{_FINAL} fixed less the ASI with the least mean, in the world whose mean is most,"),
+        measure=Greatest(both(_clocked, "final")),
+        condition=also_stopped(
+            high_at_most,
+            0.01,
+            f"{_FINAL} fixed less the ASI with the least mean, in the world whose mean is most,",
+            _clocked("final"),
+            "greater",
+        ),
         kind="control",
     ),
     Claim(
@@ -140,18 +211,14 @@ CLAIMS = (
         text="On a falling body two to four steps beat one: direct prediction ends further off than the best fixed step, of 8 "
         "or 16 frames of 32.",
         source="ours; direct prediction is the opponent that the thesis lacks",
-        measure=gain("hopper", "final", ("fixed",), "direct"),
-        condition=low_at_least(0.0, of=f"{_FINAL} of direct prediction less the best fixed step, mean over seeds,"),
+        measure=Least(both(gain("hopper", ("fixed",), "direct"), "final")),
+        condition=also_stopped(
+            low_at_least,
+            0.0,
+            f"{_FINAL} of direct prediction less the best fixed step, mean over seeds,",
+            gain("hopper", ("fixed",), "direct")("final"),
+            "lesser",
+        ),
         kind="ours",
     ),
 )
-
-
-def _least(rows: Rows, world: str) -> Measurement | None:
-    found = [values for one in ASI if (values := less(rows, world, "final", ("relative",), one))]
-    return bootstrap(min(found, key=lambda values: float(np.mean(values))), np.mean) if found else None
-
-
-def _behind(rows: Rows, worlds: Sequence[str]) -> Measurement | None:
-    found = [[-one for one in values] for world in worlds if (values := less(rows, world, "final", ("relative",), "fixed"))]
-    return bootstrap(max(found, key=lambda values: float(np.mean(values))), np.mean) if found else None

@@ -5,7 +5,7 @@ they evaluate to find pairs is counted for none. Index conventions: m a member o
 number of a state, k an offset of at most H.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -156,8 +156,17 @@ def _at(frames: Tensor, index: Tensor) -> Tensor:
     return frames.gather(2, each[..., None].expand(*each.shape, size)).flatten(1, 2)
 
 
+Watch = Callable[[Models, float], None]
+"""What looks at models after a share of their training, and changes nothing of it."""
+
+
 def train(
-    members: Sequence[Member], frames: Float[Tensor, "r t d"], scale: Float[Tensor, " h"], budget: Budget, seed: int
+    members: Sequence[Member],
+    frames: Float[Tensor, "r t d"],
+    scale: Float[Tensor, " h"],
+    budget: Budget,
+    seed: int,
+    watch: Watch | None = None,
 ) -> Models:
     """Train members on the same trajectories, each on its own budget.
 
@@ -169,6 +178,7 @@ def train(
         scale: as of `follow`.
         budget: of each.
         seed: of initial weights, which trajectories are followed, and what is drawn.
+        watch: called after each step.
     """
     models, generator = Models(members, frames.shape[-1], budget.hidden, seed), Generator().manual_seed(seed + 2**32)
     rates = torch.tensor([one.rate for one in members], dtype=torch.float64)
@@ -186,6 +196,8 @@ def train(
         optimizer.zero_grad()
         (models(inputs) - targets).square().mean((1, 2)).sum().backward()
         optimizer.step()
+        if watch is not None:
+            watch(models, (step + 1) / budget.steps)
     return models
 
 

@@ -1,12 +1,13 @@
 """Fixed steps, direct prediction, ASI and skips relative to distance on states of four worlds: fifteen trials each, one budget.
 
 A seed is a data set: every family's trial is chosen by its final error on validation trajectories, and judged on others by
-where roll-outs end, how far they lie from the true path, and what of it they leave out (`craik.skips.evaluate`).
+where roll-outs end, how far they lie from the true path, and what of it they leave out (`craik.skips.evaluate`): once where
+trials are compared at their ends, and once where validation chooses the trial and when to stop it.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, get_args
+from typing import Annotated, NamedTuple, get_args
 
 import torch
 from annotated_types import Ge, MinLen
@@ -23,7 +24,7 @@ from craik.experiments.skips.states.members import (
     train,
 )
 from craik.experiments.skips.states.worlds import FRAMES, WORLDS, Data, Name, data
-from craik.lab import Positive, Preset, Row, check_limits, part
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, part
 from craik.losses import SquaredError
 from craik.skips import Dynamics, evaluate
 from craik.trajectories import Trajectories
@@ -59,7 +60,7 @@ class Config:
     train: Annotated[int, Ge(2)] = 300
     """Trajectories to learn from."""
     validation: Count = 150
-    """Trajectories to choose on."""
+    """Trajectories to choose and to stop on."""
     test: Count = 250
     """Trajectories to judge on."""
 
@@ -96,24 +97,48 @@ def chosen(config: Config, world: str, family: Family, found: Data) -> Iterator[
     """Train a family's trials and yield the test scores of the one that ends nearest on validation trajectories."""
     members, scale = trials(config, family), squares(found.train, FRAMES - 1)
     budget = Budget(config.steps, config.pairs, config.rows, config.every, config.hidden)
-    models = train(members, found.train, scale, budget, config.seed)
-    skips = mean_skips(models, found.train, scale)
-    evaluations = [max(1, round((FRAMES - 1) / skip)) for skip in skips]
-    errors = last_errors(models, found.validation, evaluations)
-    best = min(range(len(members)), key=lambda at: errors[at] if errors[at] == errors[at] else torch.inf)  # NaN is never best
-    scores = judged(models, best, world, found, evaluations[best])
-    one = members[best]
+    stopping = EarlyStopping(best="lowest")
+
+    def look(models: Models, share: float) -> None:
+        if stopping.due(share):
+            best = nearest(models, scale, found)
+            if stopping.validation is None or best.error < stopping.validation:  # elsewhere nothing is kept
+                stopping.look(share, best.error, scored(models, best, world, found))
+
+    models = train(members, found.train, scale, budget, config.seed, look)
     yield {
         "kind": "score",
         "world": world,
         "family": family,
-        "reach": one.reach,
-        "rate": one.rate,
-        "skip": skips[best],
-        "validation": errors[best],
-        **scores,
+        **scored(models, nearest(models, scale, found), world, found),
         "budget": f"{len(members)} trials of {config.steps} steps of {config.pairs}",
+        **stopping.row,
     }
+
+
+class Choice(NamedTuple):
+    """The member that ends nearest on validation trajectories, its mean skip, its evaluations of a roll-out, and its error."""
+
+    index: int
+    skip: float
+    evaluations: int
+    error: float
+
+
+def nearest(models: Models, scale: torch.Tensor, found: Data) -> Choice:
+    """Return it; an error that is not a number is none."""
+    skips = mean_skips(models, found.train, scale)
+    evaluations = [max(1, round((FRAMES - 1) / skip)) for skip in skips]
+    errors = last_errors(models, found.validation, evaluations)
+    best = min(range(len(skips)), key=lambda at: errors[at] if errors[at] == errors[at] else torch.inf)  # NaN is never best
+    return Choice(best, skips[best], evaluations[best], errors[best])
+
+
+def scored(models: Models, best: Choice, world: str, found: Data) -> Row:
+    """Return the setting of a member and its scores."""
+    one = models.members[best.index]
+    scores = judged(models, best.index, world, found, best.evaluations)
+    return {"reach": one.reach, "rate": one.rate, "skip": best.skip, "validation": best.error, **scores}
 
 
 def judged(models: Models, index: int, world: str, found: Data, evaluations: int) -> dict[str, float | None]:
