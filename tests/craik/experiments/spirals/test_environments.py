@@ -30,14 +30,22 @@ def test_every_trial_sees_as_much_data_in_as_many_steps(preset):
 def test_rows(rows):
     found = [(row["method"], row["environments"], row["steps"]) for row in rows if row["seed"] == 1]
     assert found == [("mean", 2, 8), ("mean", 8, 8), ("and-mask", 2, 8), ("and-mask", 4, 8)]
+    assert all(row["stopped_validation_accuracy"] >= row["validation_accuracy"] for row in rows)
+    assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_test_accuracy"] <= 1 for row in rows)
     assert list(EXPERIMENT.figures(rows)) == ["environments"]
     assert environments.progress(TINY, rows[-1])[0] == 1
 
 
-def made_up(method, **accuracies):
-    """Rows of two seeds, the second of which fails everywhere."""
+def made_up(method, stopped=None, **accuracies):
+    """Rows of two seeds, the second of which fails everywhere; a training that is stopped has its end's accuracy or its own."""
     return [
-        {"seed": seed, "method": method, "environments": int(name[1:]), "test_accuracy": value if seed == 0 else 0.5}
+        {
+            "seed": seed,
+            "method": method,
+            "environments": int(name[1:]),
+            "test_accuracy": value if seed == 0 else 0.5,
+            "stopped_test_accuracy": (stopped or {}).get(name, value) if seed == 0 else 0.5,
+        }
         for seed in (0, 1)
         for name, value in accuracies.items()
     ]
@@ -75,6 +83,24 @@ def test_the_mask_needs_a_tenth_at_most(masked, verdict, times):
 def test_the_mask_is_no_better_where_averaging_succeeds_as_early():
     found = judged(made_up("mean", n16=0.95) + made_up("and-mask", n16=0.95))["mask-16"]
     assert (found.verdict, found.earlier[0].verdict) == ("does not hold so far", "holds so far")
+
+
+def test_averaging_that_succeeds_where_it_is_stopped_refutes_what_its_end_says():
+    masked = made_up("and-mask", n16=0.95)
+    ends = judged(made_up("mean", n256=0.5, n512=0.6, n1024=0.95) + masked)
+    assert {one.verdict for one in ends.values()} == {"holds so far"}
+    stopped = judged(made_up("mean", {"n256": 0.93, "n512": 0.94}, n128=0.5, n256=0.5, n512=0.6, n1024=0.95) + masked)
+    assert (stopped["mean-1024"].measured, stopped["mean-512"].measured, stopped["mean-256"].measured) == (256, 0.94, 0.93)
+    assert stopped["mask-16"].measured == 16
+    assert {stopped[name].verdict for name in ("mean-1024", "mean-512", "mean-256")} == {"does not hold so far"}
+    assert {one.earlier[-1].verdict for one in stopped.values()} == {"holds so far"}
+
+
+def test_rows_from_before_looks_answer_the_earlier_condition_alone():
+    rows = made_up("mean", n512=0.6, n1024=0.95) + made_up("and-mask", n16=0.95)
+    before = judged([{key: value for key, value in row.items() if key != "stopped_test_accuracy"} for row in rows])
+    assert {before[name].verdict for name in ("mean-1024", "mean-512", "mask-16")} == {"not measurable here"}
+    assert {before[name].earlier[-1].verdict for name in ("mean-1024", "mean-512", "mask-16")} == {"holds so far"}
 
 
 @pytest.mark.parametrize("changes", [{"mean_counts": (1,)}, {"mask_counts": (17,)}, {"per_step": 128}])

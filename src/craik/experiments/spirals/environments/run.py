@@ -12,7 +12,8 @@ from annotated_types import Ge, MinLen
 
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import Method, rule_of
-from craik.lab import Preset, Row, check_limits
+from craik.experiments.spirals.stopping import looked_at
+from craik.lab import EarlyStopping, Preset, Row, check_limits
 
 Counts = Annotated[tuple[Annotated[int, Ge(2)], ...], MinLen(1)]
 """Numbers of environments."""
@@ -116,8 +117,9 @@ def run(config: Config) -> Iterator[Row]:
     for method, count in trials(config):
         settings = training_of(config, count)
         data, model = training.make_data(settings), training.make_model(settings)
-        every = max(1, training.steps_of(settings) // 20)
-        *_, last = training.train(settings, model, rule_of(method, settings), data.train, every)
+        steps, stopping = training.steps_of(settings), EarlyStopping()
+        reports = training.train(settings, model, rule_of(method, settings), data.train, every=max(1, steps // 20))
+        *_, last = looked_at(reports, steps, stopping, model, data)
         yield {
             "method": method,
             "environments": count,
@@ -126,6 +128,7 @@ def run(config: Config) -> Iterator[Row]:
             "train_accuracy": last.train_accuracy,
             "validation_accuracy": training.accuracy(model, data.validation),
             "test_accuracy": training.accuracy(model, data.test),
+            **stopping.row,
         }
 
 
