@@ -44,7 +44,8 @@ def test_penalties_are_compared_with_none_over_drawn_trials():
         for seed, (l1, l2, value) in enumerate(drawn)  # trial 0 was not drawn
     ]
     found = {claim.id.split(".")[1]: judge(claim, rows, "paper") for claim in EXPERIMENT.claims}
-    assert (found["l1"].measured, found["l1"].verdict) == (pytest.approx(0.3), "holds so far")
+    assert [found["l1"].measured, found["l1"].earlier[0].measured] == [pytest.approx(0.3)] * 2
+    assert found["l1"].verdict == "holds so far"
     assert (found["l2"].measured, found["l2"].verdict) == (pytest.approx(-0.05), "does not hold so far")
 
 
@@ -57,6 +58,19 @@ def test_a_trial_that_diverged_counts_as_nothing_whatever_its_last_look_said():
         return judge(EXPERIMENT.claims[0], rows, "paper").measured
 
     assert (measured("finished"), measured("diverged: Every loss should be finite.")) == pytest.approx((0.0, -0.3))
+
+
+def test_penalties_are_compared_where_validation_stops_each_trial_too():
+    """The trials without a penalty are as good at the best of their looks, and one of them diverged after it."""
+    drawn = [(1e-5, (0.5, 0.9), "finished"), (0.0, (0.9, 0.5), "finished"), (0.0, (0.9,), "diverged: at last")]
+    rows = [
+        {"kind": kind, "seed": seed, "l1": l1, "l2": 0.0, "validation_accuracy": value, "outcome": said}
+        for seed, (l1, looks, said) in enumerate(drawn, start=1)
+        for kind, value in [*(("curve", look) for look in looks), ("trial", looks[-1])]
+    ]
+    found = judge(EXPERIMENT.claims[0], rows, "paper")
+    assert (found.measured, found.verdict) == (pytest.approx(0.0), "does not hold so far")
+    assert (found.earlier[0].measured, found.earlier[0].verdict) == (pytest.approx(0.65), "holds so far")
 
 
 def test_a_trial_that_diverges_is_recorded(monkeypatch):
