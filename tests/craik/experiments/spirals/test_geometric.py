@@ -42,6 +42,7 @@ def test_rows_figures_and_claims():
     assert [row for row in rows if row["kind"] == "final" and row["seed"] == 100][-1]["method"] == "mean"
     assert [row["of"] for row in rows if row["kind"] == "steps"][:2] == ["adam", "sgd"]
     assert all(row["compared"] == 4 and -1 <= row["cosine_geometric"] <= 1 for row in rows if row["kind"] == "steps")
+    assert all(0 < row["stopped_at"] <= 1 for row in rows if row["kind"] == "final")
     for claim in EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["steps"]
@@ -61,14 +62,33 @@ def test_the_watched_path_is_the_and_masks_own():
     assert found["train_loss"] == pytest.approx(last.train_loss, rel=1e-6)
 
 
-def made_up(adam, sgd):
-    """Rows in which a rule's steps have these cosines, and accuracies follow them."""
+@pytest.mark.parametrize("method", ["and-mask", "geometric", "mean"])
+def test_a_look_changes_nothing(method, monkeypatch):
+    config = replace(EXPERIMENT.presets["quick"].config, **TINY, threshold=0.3)
+    data = geometric.training.make_data(config)
+    looked = list(geometric.train(config, "adam", method, data))
+    monkeypatch.setattr(geometric.EarlyStopping, "due", lambda self, share: False)
+    plain = list(geometric.train(config, "adam", method, data))
+    assert "stopped_accuracy" in looked[-1]
+    assert [{key: row[key] for key in old} for row, old in zip(looked, plain, strict=True)] == plain
+
+
+def test_a_training_that_diverges_is_looked_at_where_it_ends():
+    config = replace(EXPERIMENT.presets["quick"].config, **TINY, sgd_rate=1e30)
+    *_, last = geometric.train(config, "sgd", "mean", geometric.training.make_data(config))
+    assert {"stopped_at", "stopped_accuracy"} <= set(last)
+
+
+def made_up(adam, sgd, stopped=None):
+    """Rows in which a rule's steps have these cosines, and accuracies follow them, or another one where it is stopped."""
     for seed in range(6):
         for of, value in (("adam", adam), ("sgd", sgd)):
             yield {"seed": seed, "kind": "steps", "optimizer": "adam", "method": "and-mask", "of": of, "zeroed": value,
                    "cosine_geometric": value, "cosine_sign": value, "length_geometric": value}  # fmt: skip
             for method, accuracy in (("and-mask", 0.98), ("geometric", value), ("mean", 0.5)):
-                yield {"seed": seed, "kind": "final", "optimizer": of, "method": method, "accuracy": accuracy}
+                early = stopped if method == "geometric" and stopped is not None else accuracy
+                yield {"seed": seed, "kind": "final", "optimizer": of, "method": method,
+                       "accuracy": accuracy, "stopped_accuracy": early}  # fmt: skip
 
 
 def test_claims_can_hold_and_fail():
@@ -76,6 +96,13 @@ def test_claims_can_hold_and_fail():
     assert set(verdicts.values()) == {"holds"}
     alike = [judge(claim, list(made_up(0.5, 0.98)), "quick").verdict for claim in EXPERIMENT.claims]
     assert set(alike) == {"does not hold"}
+
+
+@pytest.mark.parametrize(("stopped", "same", "apart"), [(0.98, "holds", "does not hold"), (0.6, "does not hold", "holds")])
+def test_accuracies_are_compared_at_the_ends_and_where_both_are_stopped(stopped, same, apart):
+    judged = {claim.id.split(".")[1]: judge(claim, list(made_up(0.98, 0.5, stopped)), "quick") for claim in EXPERIMENT.claims}
+    assert (judged["same"].verdict, judged["sgd-outcome"].verdict) == (same, apart)
+    assert {judged[name].earlier[-1].verdict for name in ("same", "sgd-outcome")} == {"holds"}
 
 
 def test_a_unanimous_component_has_the_and_masks_sign():

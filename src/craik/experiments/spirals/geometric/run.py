@@ -18,7 +18,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, Rule, Statistics
 from craik.experiments.spirals import training
 from craik.experiments.spirals.geometric.steps import Steps, cosine, share_outside
-from craik.lab import Positive, Preset, Row, number
+from craik.experiments.spirals.stopping import accuracies
+from craik.lab import EarlyStopping, Positive, Preset, Row, number
 
 Optimizer = Literal["adam", "sgd"]
 Method = Literal["and-mask", "geometric", "mean"]
@@ -81,8 +82,8 @@ def train(config: Config, optimizer: Optimizer, method: Method, data: training.S
     names = [name for name, _ in model.named_parameters()]
     # The geometric mean asks for all sums that any of the rules reads.
     agreement = Agreement(model, rules(config)["geometric" if watched else method], keep=names if watched else ())
-    loss = float("nan")
-    for x, y, environments in training.Batches(config, data.train):
+    loss, stopping, steps = float("nan"), EarlyStopping(), training.steps_of(config)
+    for step, (x, y, environments) in enumerate(training.Batches(config, data.train), start=1):
         descent.zero_grad()
         losses = cross_entropy(model(x)[:, 0], y, reduction="none")
         if not bool(losses.isfinite().all()):
@@ -94,10 +95,20 @@ def train(config: Config, optimizer: Optimizer, method: Method, data: training.S
             watched.follow(model, record.statistics)
         descent.step()
         scheduler.step()
+        look(stopping, step / steps, model, data)
+    look(stopping, 1.0, model, data)  # a training that has diverged ends before its last look
     key: Row = {"optimizer": optimizer, "method": method}
     if watched:
         yield from ({"kind": "steps", **key, **row} for row in watched.rows())
-    yield {"kind": "final", **key, "accuracy": training.accuracy(model, data.test), "train_loss": loss}
+    end: Row = {"accuracy": training.accuracy(model, data.test), "train_loss": loss}
+    yield {"kind": "final", **key, **end, **stopping.row}
+
+
+def look(stopping: EarlyStopping, share: float, model: nn.Module, data: training.SpiralsData) -> None:
+    """Look at a model after a share of its training, where a look is due: held-out environments say when to stop."""
+    if stopping.due(share):
+        found = accuracies(model, data)
+        stopping.look(share, found["validation_accuracy"], {"accuracy": found["test_accuracy"]})
 
 
 class Watched:
