@@ -53,7 +53,7 @@ def staying(group: Rows) -> float | None:
     return None if found[0] is None or found[1] is None else found[0][1] / max(found[1][1], 1e-12)
 
 
-def _both(number: Callable[[Rows, str], float | None]) -> Least:
+def _both(number: Callable[..., float | None]) -> Least:
     """Return a measure: the lesser of what fresh students give at their ends and where validation stops them."""
     return Least([EachSeed(partial(number, key=key), np.median) for key in ("gain", "stopped_gain")])
 
