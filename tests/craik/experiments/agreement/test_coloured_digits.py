@@ -7,7 +7,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from craik.experiments.agreement.coloured_digits import EXPERIMENT, methods
 from craik.experiments.agreement.coloured_digits import run as experiment
 from craik.experiments.agreement.coloured_digits.claims import SELECTIONS, selected
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from craik.tasks.pictures.coloured_digits import coloured_digits
 
 TINY = replace(EXPERIMENT.presets["quick"].config, trials=2, steps=3, hidden=8)
@@ -124,10 +124,39 @@ def test_selection_looks_at_its_own_column():
         for a, b, c, test in ((0.9, 0.1, 0.2, 0.3), (0.1, 0.9, 0.1, 0.4), (0.2, 0.2, 0.9, 0.5))
     )
     assert [selected(rows, "erm", rule) for rule in SELECTIONS] == [[0.3], [0.4], [0.5]]
+    assert selected(rows, "erm", "oracle", stopped=True) == []  # such as a record before trials were stopped
+
+
+def test_a_lead_of_trials_at_their_ends_may_be_less_where_the_rule_stops_them():
+    """Plain training's second trial is best where it is stopped, and at its end behind."""
+    rows = Rows(
+        {"seed": 0, "method": method, "oracle": end, "test_accuracy": end, "stopped_selection_oracle": stopped,
+         "stopped_test_accuracy_oracle": stopped}
+        for method, end, stopped in (("erm", 0.5, 0.5), ("erm", 0.25, 0.75), ("irm", 0.625, 0.625))
+    )  # fmt: skip
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id == "coloured-digits.irm-oracle")
+    judged = judge(claim, rows, "quick")
+    assert (judged.measured, judged.verdict) == (-0.125, "does not hold so far")
+    assert [(one.measured, one.verdict) for one in judged.earlier] == [(0.125, "holds so far"), (0.125, "holds so far")]
+    before = Rows({key: value for key, value in row.items() if not key.startswith("stopped_")} for row in rows)
+    assert judge(claim, before, "quick").verdict == "not measurable here"
+    assert judge(claim, before, "quick").earlier[1].measured == 0.125
+
+
+def test_looks_change_nothing_of_a_trial_and_each_rule_stops_it(rows, monkeypatch):
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    config = replace(TINY, seed=0, trials=1, methods=("irm", "dann"))
+    for row in experiment.run(config):
+        seen = next(one for one in rows if one["seed"] == 0 and one["method"] == row["method"])
+        stopped = {key: value for key, value in seen.items() if key.startswith("stopped_")}
+        assert {**row, **stopped, "seed": 0} == seen
+        assert len(stopped) == 6
+        assert all(stopped[f"stopped_selection_{rule}"] >= seen[rule] for rule in experiment.STOPPING)
 
 
 def test_claims_figure_and_progress(rows):
-    unread = [claim.id for claim in EXPERIMENT.claims if judge(claim, rows, "quick").verdict == "not measurable here"]
+    judged = [(claim.id, judge(claim, rows, "quick")) for claim in EXPERIMENT.claims]
+    unread = [name for name, one in judged if one.verdict == "not measurable here"]
     assert unread == [f"coloured-digits.{name}" for name in ("signal-to-noise", "median-sign", "pcgrad")]
     assert list(EXPERIMENT.figures(rows)) == ["methods"]
     assert EXPERIMENT.progress(replace(TINY, trials=1), rows[-1])[0] == 1

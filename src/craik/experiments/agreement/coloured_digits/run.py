@@ -5,7 +5,7 @@ environment. Both environments' gradients agree that the colour helps; they disa
 a mask of signs, and which settings are selected matters as much as the method.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -28,7 +28,20 @@ from craik.experiments.agreement.coloured_digits.methods import (
     rule_of,
     weight_of,
 )
-from craik.lab import Choice, LogUniform, Objective, Positive, Preset, Ranges, Row, Share, Single, check_limits, number
+from craik.lab import (
+    Choice,
+    EarlyStopping,
+    LogUniform,
+    Objective,
+    Positive,
+    Preset,
+    Ranges,
+    Row,
+    Share,
+    Single,
+    check_limits,
+    number,
+)
 from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 
@@ -67,8 +80,17 @@ PRESETS = {
 }
 
 
-def train(method: str, split: Split, trial: Trial, config: Config) -> nn.Module:
-    """Return a trained network.
+STOPPING = ("training-domain", "oracle")
+"""Selection rules that also stop a trial, where their own examples are best.
+
+Leaving one out does not: its examples belong to trainings on the other environments, and tell nothing of a time in this one.
+"""
+
+
+def train(
+    method: str, split: Split, trial: Trial, config: Config, look: Callable[[float, nn.Module], None] | None = None
+) -> nn.Module:
+    """Return a trained network, at which something may look after each step, given the share of the steps that are done.
 
     Under a penalty the whole loss, L2 included, is divided by the penalty's weight, as in IRM's published code, so that a
     strong penalty does not raise the learning rate. L2 is Adam's, so it is divided there.
@@ -88,7 +110,26 @@ def train(method: str, split: Split, trial: Trial, config: Config) -> nn.Module:
                 backward(method, model, split, weight, agreement, generator)
                 optimizer.param_groups[0]["weight_decay"] = trial.weight_decay / (weight if method in PENALISED else 1.0)
             optimizer.step()
+            if look is not None:
+                look((step + 1) / config.steps, model)
     return model
+
+
+def seen_by(selection: str, data: ColouredDigits) -> Split:
+    """Return the examples that a rule selects on, of those that stop trials."""
+    return data.held_out if selection == "training-domain" else data.oracle
+
+
+def looking(stopping: Mapping[str, EarlyStopping], data: ColouredDigits) -> Callable[[float, nn.Module], None]:
+    """Return what measures a network on each rule's examples and on the test's, when a look is due."""
+
+    def look(share: float, model: nn.Module) -> None:
+        for selection, one in stopping.items():
+            if one.due(share):
+                found = accuracy(model, seen_by(selection, data))
+                one.look(share, found, {"selection": found, "test_accuracy": accuracy(model, data.test)})
+
+    return look
 
 
 def accuracy(model: nn.Module, split: Split) -> float:
@@ -112,13 +153,17 @@ def leave_one_out(method: str, data: ColouredDigits, trial: Trial, config: Confi
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield one row for each method and trial: its settings, what each selection rule would look at, and test accuracy."""
+    """Yield one row for each method and trial: its settings, what each selection rule would look at, and test accuracy.
+
+    Then the last two where a rule stops the trial.
+    """
     data = coloured_digits(config.seed, config.agreement, config.test_agreement)
     left_out: dict[tuple[str, int], float] = {}
     for method in config.methods:
         for index in range(config.trials):
             trial = draw(config.seed, index)
-            model = train(method, data.train, trial, config)
+            stopping = {selection: EarlyStopping() for selection in STOPPING}
+            model = train(method, data.train, trial, config, looking(stopping, data))
             # With one environment left all methods are plain training, DANN with a network of its own: done once for all.
             plain = method if len(config.agreement) > 2 or method == "dann" else "erm"
             if (plain, index) not in left_out:
@@ -132,6 +177,7 @@ def run(config: Config) -> Iterator[Row]:
                 "leave-one-out": left_out[plain, index],
                 "oracle": accuracy(model, data.oracle),
                 "test_accuracy": accuracy(model, data.test),
+                **{f"{name}_{rule}": value for rule, one in stopping.items() for name, value in one.row.items()},
             }
 
 
