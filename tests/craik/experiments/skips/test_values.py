@@ -36,11 +36,27 @@ def test_a_tiny_run_has_a_row_for_each_method(tmp_path):
     assert all(row["spent"] >= 24 and row["error"] >= 0 for row in rows)
     assert values.progress(tiny, rows[-1])[0] == 1.0
     assert list(values.run(replace(tiny, methods=("regression",)))) == rows[-1:]
+    assert all(row["stopped_at"] in (0.5, 1.0) and row["stopped_error"] >= 0 for row in rows)
+    assert all(row["stopped_error"] == row["error"] for row in rows if row["stopped_at"] == 1)
 
 
-def made_up(**errors):
+def test_looks_change_nothing_of_a_training(tmp_path, monkeypatch):
+    tiny = replace(QUICK, steps=2, evaluations=12, hidden=8, episodes=5, test_episodes=3, cache=str(tmp_path))
+    tiny = replace(tiny, methods=("asi", "regression"))
+    looked = list(values.run(tiny))
+    monkeypatch.setattr(values.EarlyStopping, "due", lambda *_: False)
+    ends = [{name: value for name, value in row.items() if not name.startswith("stopped_")} for row in looked]
+    assert list(values.run(tiny)) == ends != looked
+
+
+def made_up(stopped=None, **errors):
     return Rows(
-        {"seed": seed, "method": name.replace("_", "-"), "error": error + 0.01 * seed}
+        {
+            "seed": seed,
+            "method": name.replace("_", "-"),
+            "error": error + 0.01 * seed,
+            "stopped_error": (stopped or errors)[name] + 0.01 * seed,
+        }
         for seed in range(6)
         for name, error in errors.items()
     )
@@ -59,6 +75,13 @@ def test_claims_can_hold_and_fail():
         "over-regression": "does not hold",
     }
     assert found["over-fixed"].earlier[0].verdict == "holds"
+    early = made_up(
+        {"asi": 0.2, "fixed_3": 0.1, "fixed_6": 0.4, "regression": 0.1}, asi=0.2, fixed_3=0.9, fixed_6=0.4, regression=0.5
+    )
+    for name in ("over-fixed", "over-regression"):  # each rival is ahead where validation stops it
+        one = next(judge(claim, early, "quick") for claim in EXPERIMENT.claims if claim.id == f"skips-values.{name}")
+        assert (one.measured, one.verdict) == (pytest.approx(-0.1), "does not hold")
+        assert one.earlier[-1].verdict == "holds"
     assert list(EXPERIMENT.figures(good)) == ["values"]
     assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)
 

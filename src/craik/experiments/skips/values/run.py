@@ -5,7 +5,7 @@ network equally often. A model's second output is the discounted sum over its sk
 regression's is the return.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
@@ -24,6 +24,7 @@ from craik.skips import Cumulants, Dynamics, match, rollout
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.corruption import Corruption
 from craik.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, reader, recorded
+from craik.tasks.streams import stream
 from craik.trajectories import Trajectories
 
 Method = Literal["asi", "fixed-3", "fixed-6", "regression"]
@@ -83,6 +84,21 @@ class Data(NamedTuple):
         return Data(self.frames[rows], self.layouts[rows], self.rewards[rows], self.returns[rows])
 
 
+Valuing = Callable[[Data], tuple[Tensor, float]]
+"""From episodes to the values of their starts, and to the share of roll-outs that landed."""
+
+Look = Callable[[float, Valuing], None]
+"""Called at each step of a training with the share that is over and the values so far."""
+
+
+class Drawn(NamedTuple):
+    """Episodes to train on, to stop by and to test on."""
+
+    train: Data
+    validation: Data
+    test: Data
+
+
 class Simulator(nn.Module):
     """Codes and layout to logits of codes, and, by a network of its own, to the sum over the skip and its discount."""
 
@@ -100,18 +116,34 @@ class Simulator(nn.Module):
 def run(config: Config) -> Iterator[Row]:
     """Train every method and yield how well it values the starts of test episodes."""
     board = funnel_board.PRESETS["small"]
-    counts = (config.episodes, config.test_episodes)
-    drawn = [draw_boards(board, count, 100_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts)]
+    seed = 100_000 + 2 * config.seed
+    apart = stream(config.seed, "validation").initial_seed()
+    wanted = ((config.episodes, seed), (config.test_episodes, apart), (config.test_episodes, seed + 1))
+    drawn = [draw_boards(board, count, own, config.cache) for count, own in wanted]
     reads = reader(board, np.stack([path[-1] for path in drawn[0].paths]))
-    train, test = (valued(boards, reads, config.discount) for boards in drawn)
+    data = Drawn(*(valued(boards, reads, config.discount) for boards in drawn))
     for method in config.methods:
-        yield {"method": method} | computed(method, _compared, config, method, train, test, reads)
+        yield {"method": method} | computed(method, _compared, config, method, data, reads)
 
 
-def _compared(config: Config, method: Method, train: Data, test: Data, reads: Reader) -> Row:
-    values, report = _regressed(config, train, test) if method == "regression" else _rolled(config, method, train, test, reads)
-    true = test.returns.first().double()
-    return {"error": float((values.double() - true).square().mean() / true.var(unbiased=False))} | report
+def _compared(config: Config, method: Method, data: Drawn, reads: Reader) -> Row:
+    stopping = EarlyStopping(best="lowest")
+
+    def look(share: float, valuing: Valuing) -> None:
+        if stopping.due(share):
+            stopping.look(min(share, 1.0), error(valuing, data.validation), {"error": error(valuing, data.test)})
+
+    if method == "regression":
+        valuing, report = _regressed(config, data.train, look)
+    else:
+        valuing, report = _rolled(config, method, data.train, reads, look)
+    return {"error": error(valuing, data.test), **report, "landed": valuing(data.test)[1], **stopping.row}
+
+
+def error(valuing: Valuing, data: Data) -> float:
+    """Return the mean squared error of starts' values over the variance of the true ones."""
+    true = data.returns.first().double()
+    return float((valuing(data)[0].double() - true).square().mean() / true.var(unbiased=False))
 
 
 def valued(boards: Boards, reads: Reader, discount: float) -> Data:
@@ -131,14 +163,21 @@ def valued(boards: Boards, reads: Reader, discount: float) -> Data:
     )
 
 
-def _rolled(config: Config, method: Method, train: Data, test: Data, reads: Reader) -> tuple[Tensor, Row]:
-    """Train a model of frames and cumulants, and return what its roll-outs from first frames gain."""
+def _rolled(config: Config, method: Method, train: Data, reads: Reader, look: Look) -> tuple[Valuing, Row]:
+    """Train a model of frames and cumulants, and return what says what its roll-outs from first frames gain."""
     generator = Generator().manual_seed(config.seed)
     model = Simulator(train.frames.frame_shape[0], train.layouts.shape[1], config, generator)
     optimizer, loss = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits()
     guess = float(train.frames.lengths.float().mean())
     spending, skip = Spending(config.steps * config.evaluations, config.evaluations, guess), 0.0
     forcing = Linear(max(1, round(config.sampling * spending.budget)))
+
+    def valuing(data: Data) -> tuple[Tensor, float]:
+        dynamics = Dynamics(model, loss, data.layouts, cumulants=Cumulants(None, config.discount))
+        found = rollout(dynamics, data.frames.first(), max_steps=data.frames.time, stop=reads.landed)
+        assert found.gained is not None  # the dynamics have cumulants
+        return found.gained.sums[:, -1], float(found.stopped.double().mean())
+
     while spending.goes_on:
         rows, share = spending.draw(len(train.layouts), generator), spending.share
         batch = train.some(rows)
@@ -155,33 +194,30 @@ def _rolled(config: Config, method: Method, train: Data, test: Data, reads: Read
         descend(model, optimizer, matched.loss)
         spending.add(matched.evaluations, rows)
         skip = matched.mean_skip
-    dynamics = Dynamics(model, loss, test.layouts, cumulants=Cumulants(None, config.discount))
-    found = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
-    assert found.gained is not None  # the dynamics have cumulants
-    return found.gained.sums[:, -1], {
-        "spent": spending.spent,
-        "steps": spending.steps,
-        "skip": skip,
-        "landed": float(found.stopped.double().mean()),
-    }
+        look(spending.share, valuing)
+    return valuing, {"spent": spending.spent, "steps": spending.steps, "skip": skip}
 
 
-def _regressed(config: Config, train: Data, test: Data) -> tuple[Tensor, Row]:
-    """Train a network from frames to returns (Monte Carlo), and return its values of first frames."""
+def _regressed(config: Config, train: Data, look: Look) -> tuple[Valuing, Row]:
+    """Train a network from frames to returns (Monte Carlo), and return what says its values of first frames."""
     generator = Generator().manual_seed(config.seed)
     net = mlp(train.frames.frame_shape[0] + train.layouts.shape[1], 1, generator, config.hidden, 2, init="default")
     optimizer = torch.optim.Adam(net.parameters(), lr=config.learning_rate)
     rows, times = train.returns.mask.nonzero().unbind(1)
+
+    def valuing(data: Data) -> tuple[Tensor, float]:
+        with torch.no_grad():
+            return net(torch.cat([data.frames.first(), data.layouts], dim=1))[:, 0], 1.0
+
     for step in range(config.steps):
         some = torch.randint(len(rows), (config.evaluations,), generator=generator)
         b, t = rows[some], times[some]
         values = net(torch.cat([train.frames.at(b, t), train.layouts[b]], dim=1))[:, 0]
-        error = (values - train.returns.at(b, t)).square().mean()
+        squared = (values - train.returns.at(b, t)).square().mean()
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, step / config.steps)
-        descend(net, optimizer, error)
-    with torch.no_grad():
-        values = net(torch.cat([test.frames.first(), test.layouts], dim=1))[:, 0]
-    return values, {"spent": config.steps * config.evaluations, "steps": config.steps, "skip": 0.0, "landed": 1.0}
+        descend(net, optimizer, squared)
+        look((step + 1) / config.steps, valuing)
+    return valuing, {"spent": config.steps * config.evaluations, "steps": config.steps, "skip": 0.0}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
