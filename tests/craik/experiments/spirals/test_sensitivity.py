@@ -23,6 +23,8 @@ def test_rows_figures_and_claims(monkeypatch):
     monkeypatch.setattr(sensitivity, "VARIANTS", dict.fromkeys(names, tiny))
     rows = Rows({"seed": 500, **row} for row in sensitivity.run(config))
     assert [row["variant"] for row in rows] == list(names)
+    assert all(row["stopped_validation_accuracy"] >= row["validation_accuracy"] for row in rows)
+    assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_test_accuracy"] <= 1 for row in rows)
     assert list(EXPERIMENT.figures(rows)) == ["variants"]
     assert sensitivity.progress(config, rows[-1])[0] == 1
     assert judge(EXPERIMENT.claims[0], rows, "quick").n == 1
@@ -82,10 +84,40 @@ def test_the_reading_is_selected_on_validation_data_and_judged_on_test_data():
     assert claims.best_reading(Rows([])) is None
 
 
+def test_a_training_is_stopped_where_validation_is_best_and_the_end_is_what_it_is_without_looks(monkeypatch):
+    tiny = Training(environments=3, examples=32, hidden=8, layers=1, epochs=10, batch=16)
+    monkeypatch.setattr(sensitivity, "VARIANTS", {"as in quick": tiny})
+    ((row),) = sensitivity.run(sensitivity.Config(variants=("as in quick",)))
+    settings = replace(tiny, seed=500)
+    data, model = sensitivity.training.make_data(settings), sensitivity.training.make_model(settings)
+    rule = sensitivity.rule_of_variant("as in quick", settings)
+    *_, last = sensitivity.training.train(settings, model, rule, data.train, every=1)
+    assert {key: row[key] for key in last._asdict()} == last._asdict()
+    assert row["test_accuracy"] == sensitivity.training.accuracy(model, data.test)
+    looks = [(10, 0.5, 0.1), (20, 0.9, 0.2), (30, 0.7, 0.3), (40, 0.9, 0.4)]
+    made_up = Rows({"step": step, "validation_accuracy": held_out, "test_accuracy": test} for step, held_out, test in looks)
+    assert sensitivity.stopped(made_up) == {
+        "stopped_at": 0.5,
+        "stopped_validation_accuracy": 0.9,
+        "stopped_test_accuracy": 0.2,
+    }
+
+
+@pytest.mark.parametrize(("name", "variant"), [("weight-decay", "no L2"), ("printed-together", sensitivity.TOGETHER)])
+def test_that_a_variant_fails_is_asked_where_it_is_stopped_too(name, variant):
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == f"spirals-sensitivity.{name}"]
+    row = {"seed": 0, "variant": variant, "test_accuracy": 0.5}
+    preset = "printed" if name == "printed-together" else "paper"
+    found = judge(claim, [{**row, "stopped_test_accuracy": 0.97}], preset)
+    assert (found.measured, found.verdict, found.earlier[0].verdict) == (0.97, "does not hold so far", "holds so far")
+    before = judge(claim, [row], preset)
+    assert (before.verdict, before.earlier[0].verdict) == ("not measurable here", "holds so far")
+
+
 def test_rescaling_is_asked_seed_by_seed():
     (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "spirals-sensitivity.rescaling-helps"]
     rows = [
-        {"seed": seed, "variant": name, "test_accuracy": value}
+        {"seed": seed, "variant": name, "test_accuracy": value, "stopped_test_accuracy": value}
         for seed in (0, 1)
         for name, value in (("printed best", 0.6 + seed / 10), ("printed best, no rescaling", 0.5 + seed / 10))
     ]
@@ -94,6 +126,9 @@ def test_rescaling_is_asked_seed_by_seed():
     assert (found.measured, found.low, found.n) == (pytest.approx(0.1), pytest.approx(0.1), 2)
     assert found.verdict == "holds so far"
     assert judge(claim, rows[:2], "printed").verdict == "not measurable here"
+    level = [{**row, "stopped_test_accuracy": 0.6} for row in rows]
+    found = judge(claim, level, "printed")
+    assert (found.measured, found.verdict, found.earlier[0].verdict) == (0, "does not hold so far", "holds so far")
 
 
 def test_unknown_variant():

@@ -15,7 +15,8 @@ from annotated_types import MinLen
 from craik.agreement import AndMask, Rule, SignalToNoiseMask
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import rule_of
-from craik.lab import Preset, Row, check_limits, checkpoint, number
+from craik.experiments.spirals.stopping import accuracies
+from craik.lab import EarlyStopping, Preset, Row, Rows, check_limits, checkpoint, number
 
 BASE = training.TRAININGS["quick"]
 VARIANTS: dict[str, training.Training] = {
@@ -106,19 +107,22 @@ def run(config: Config) -> Iterator[Row]:
             data, model = training.make_data(settings), training.make_model(settings)
             every, rule = training.steps_of(settings) // 20, rule_of_variant(name, settings)
             for report in training.train(settings, model, rule, data.train, every, saved):
-                saved.keep(report.step, report._asdict())
-            last = saved.values[-1]
-            saved.finish(
-                {
-                    "kind": "outcome",
-                    "variant": name,
-                    **last,
-                    "validation_accuracy": training.accuracy(model, data.validation),
-                    "test_accuracy": training.accuracy(model, data.test),
-                    "converged": last["train_loss"] < training.CONVERGED,
-                }
-            )
+                saved.keep(report.step, report._asdict() | accuracies(model, data))
+            looks = Rows(saved.values)
+            last = looks[-1]
+            converged = number(last, "train_loss") < training.CONVERGED
+            saved.finish({"kind": "outcome", "variant": name, **last, "converged": converged, **stopped(looks)})
         yield saved.values[-1]
+
+
+def stopped(looks: Rows) -> Row:
+    """Return accuracies where that on held-out environments was highest, of what was kept at each look at a training."""
+    stopping, steps = EarlyStopping(len(looks)), number(looks[-1], "step")
+    for one in looks:
+        share = number(one, "step") / steps
+        found: Row = {key: one[key] for key in ("validation_accuracy", "test_accuracy")}
+        stopping.look(share, number(one, "validation_accuracy"), found)
+    return stopping.row
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
