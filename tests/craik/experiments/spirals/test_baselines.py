@@ -75,7 +75,8 @@ def test_one_row_a_method_and_the_global_generator_is_left_alone(rows):
 
 def test_selection_is_by_held_out_environments(rows):
     fit = [{**row, "train_accuracy": 1.0} for row in rows]
-    crowned = [{**row, "validation_accuracy": 0.9, "test_accuracy": 0.42} if row["seed"] == 1 else row for row in fit]
+    best = {"validation_accuracy": 0.9, "test_accuracy": 0.42, "stopped_validation_accuracy": 0.9}
+    crowned = [{**row, **best, "stopped_test_accuracy": 0.41} if row["seed"] == 1 else row for row in fit]
     judged = {claim.id: judge(claim, crowned, "quick") for claim in EXPERIMENT.claims}
     finished = [row for row in crowned if row["outcome"] == "finished" and row["seed"] == 1]
     assert finished
@@ -83,6 +84,33 @@ def test_selection_is_by_held_out_environments(rows):
         assert judged[f"spirals-baselines.{row['method']}"].measured == 0.42
     assert list(EXPERIMENT.figures(rows)) == ["baselines"]
     assert baselines.progress(TINY, rows[-1])[0] == 1
+
+
+def test_that_a_method_fails_is_asked_where_its_trials_are_stopped_too():
+    """Each time of the trial that is best on held-out environments then."""
+    accuracies = [(0.6, 0.5, 0.7, 0.55), (0.5, 0.52, 0.8, 0.7)]
+    names = ("validation_accuracy", "test_accuracy", "stopped_validation_accuracy", "stopped_test_accuracy")
+    rows = [
+        {"seed": seed, "method": "l1", "outcome": "finished", "train_accuracy": 1.0, **dict(zip(names, one, strict=True))}
+        for seed, one in enumerate(accuracies)
+    ]
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "spirals-baselines.l1"]
+    found = judge(claim, rows, "quick")
+    assert (found.measured, found.verdict) == (0.7, "does not hold so far")
+    assert [(one.measured, one.verdict) for one in found.earlier] == [(0.5, "holds so far")] * 2
+    before = judge(claim, [{key: value for key, value in row.items() if "stopped" not in key} for row in rows], "quick")
+    assert (before.verdict, before.earlier[-1].verdict) == ("not measurable here", "holds so far")
+
+
+@pytest.mark.parametrize("method", ["batch-norm", "dropout", "dann"])
+def test_a_look_changes_nothing(method, rows, monkeypatch):
+    monkeypatch.setattr(baselines.EarlyStopping, "due", lambda self, share: False)
+    plain = baselines.tried(method, baselines.draw(method, TINY), TINY, baselines.board(TINY))
+    assert "stopped_at" not in plain
+    (looked,) = rows.where(method=method, seed=0)
+    assert looked["outcome"] == "finished"
+    assert looked["stopped_validation_accuracy"] >= looked["validation_accuracy"]
+    assert {key: looked[key] for key in plain} == plain
 
 
 def test_a_trial_that_diverges_is_recorded_and_never_selected(monkeypatch):

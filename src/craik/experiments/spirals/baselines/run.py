@@ -17,7 +17,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import rule_of
-from craik.lab import Preset, Row, Share, check_limits
+from craik.experiments.spirals.stopping import accuracies, look, looked_at
+from craik.lab import EarlyStopping, Preset, Row, Share, check_limits
 from craik.methods.environments import irm_penalty
 from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import mlp
@@ -169,17 +170,20 @@ def training_of(trial: Trial, config: Config) -> training.Training:
     )
 
 
-def train(method: str, model: nn.Module, trial: Trial, config: Config, data: Split) -> tuple[float, float]:
-    """Train a model in place; return the mean loss and accuracy of the last epoch."""
+def train(
+    method: str, model: nn.Module, trial: Trial, config: Config, data: SpiralsData, stopping: EarlyStopping
+) -> tuple[float, float]:
+    """Train a model in place, with looks at it; return the mean loss and accuracy of the last epoch."""
     settings = training_of(trial, config)
     steps = training.steps_of(settings)
     if method == "and-mask":
-        *_, report = training.train(settings, model, rule_of("and-mask", settings), data, every=steps // config.epochs)
+        reports = training.train(settings, model, rule_of("and-mask", settings), data.train, every=steps // config.epochs)
+        *_, report = looked_at(reports, steps, stopping, model, data)
         return report.train_loss, report.train_accuracy
     optimizer = training.make_optimizer(settings, model)
     scheduler = training.make_scheduler(settings, optimizer)
     last: list[tuple[float, float]] = []
-    for step, batch in enumerate(training.Batches(settings, data), start=1):
+    for step, batch in enumerate(training.Batches(settings, data.train), start=1):
         optimizer.zero_grad()
         loss, logits = loss_of(method, model, batch, trial, step)
         if not torch.isfinite(loss):
@@ -189,6 +193,7 @@ def train(method: str, model: nn.Module, trial: Trial, config: Config, data: Spl
             training.add_l1(model, trial.l1)
         optimizer.step()
         scheduler.step()
+        look(stopping, step / steps, model, data)
         if step > steps - steps // config.epochs:
             last.append((float(cross_entropy(logits.detach(), batch.y)), training.accuracy_of(logits.detach(), batch.y)))
     train_loss, train_accuracy = np.mean(last, axis=0).tolist()
@@ -210,18 +215,22 @@ def board(config: Config) -> SpiralsData:
 
 
 def tried(method: str, trial: Trial, config: Config, data: SpiralsData) -> Row:
-    """Train one method at some settings; return these, and accuracies on held-out environments and test data."""
+    """Train one method at some settings; return these, and accuracies on held-out environments and test data.
+
+    Both at the end and, as `stopped_...`, where accuracy on held-out environments was highest of all looks.
+    """
     model = make_model(method, trial, config)
     row: Row = {"method": method, **asdict(trial), "outcome": "finished"}
+    stopping = EarlyStopping()
     try:
-        row["train_loss"], row["train_accuracy"] = train(method, model, trial, config, data.train)
+        row["train_loss"], row["train_accuracy"] = train(method, model, trial, config, data, stopping)
     except (ValueError, FloatingPointError) as error:  # `Agreement` refuses a loss that is not finite with the former
         row |= {"outcome": f"diverged: {error}", "train_loss": None, "train_accuracy": None}
-    model.eval()
+    found = accuracies(model, data)
     finished = row["outcome"] == "finished"
-    row["validation_accuracy"] = training.accuracy(model, data.validation) if finished else 0.0
-    row["test_accuracy"] = training.accuracy(model, data.test) if finished else None
-    return row
+    row["validation_accuracy"] = found["validation_accuracy"] if finished else 0.0
+    row["test_accuracy"] = found["test_accuracy"] if finished else None
+    return row | stopping.row
 
 
 def run(config: Config) -> Iterator[Row]:
