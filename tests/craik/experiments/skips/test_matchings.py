@@ -54,6 +54,15 @@ def test_some_methods_alone_give_the_same_rows(rows, config):
     assert again == [row for row in rows if row["method"] in some.methods]
 
 
+def test_looks_change_nothing_of_a_training(rows, config, monkeypatch):
+    assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_accuracy"] <= 1 for row in rows)
+    some = replace(config, methods=("asi", "latent", "untraced-memory"), steps=2)
+    looked = list(matchings.run(some))
+    monkeypatch.setattr(matchings.EarlyStopping, "due", lambda *_: False)
+    ends = [{name: value for name, value in row.items() if not name.startswith("stopped_")} for row in looked]
+    assert list(matchings.run(some)) == ends != looked
+
+
 def test_each_method_matches_as_it_says(config):
     kinds = {
         "asi": Greedy(4, 0.5),
@@ -104,9 +113,10 @@ def test_a_reader_learns_what_the_rules_say():
     assert float((learnt.platform(frames) == outcomes)[on_floor].double().mean()) > 0.9
 
 
-def made_up(values):
+def made_up(values, stopped=None):
     return Rows(
         {"seed": seed, "method": method, "accuracy": value, "learnt": value, "frequent": 0.3, "psi": 1.0}
+        | {"stopped_accuracy": (stopped or values)[method]}
         for seed in range(6)
         for method, value in values.items()
     )
@@ -131,6 +141,9 @@ def test_claims_can_hold_and_fail():
     one = judge(_claim("soft-aligned"), made_up({**dict.fromkeys(base, 0.0), "soft-aligned": 0.4}), "quick")
     assert (one.measured, one.verdict) == (pytest.approx(0.4), "holds")
     better = [judge(claim, made_up({**base, "aligned-predictions": 0.8}), "quick") for claim in EXPERIMENT.claims]
+    early = [judge(claim, made_up({**base, "aligned-predictions": 0.8}, base), "quick") for claim in EXPERIMENT.claims]
+    gone = next(one for one in early if one.id == "skips-matchings.aligned-predictions")  # alike where validation stops both
+    assert (gone.measured, gone.verdict, gone.earlier[0].verdict) == (0, "does not hold", "holds")
     asked = [claim.id for claim in better if claim.measured == pytest.approx(0.2)]
     assert asked == ["skips-matchings.aligned-predictions"]  # one number, one claim
 

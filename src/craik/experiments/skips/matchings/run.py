@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at, rate_at
 from craik.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError
 from craik.nn.perceptrons import CodePerceptron
 from craik.skips import (
@@ -36,6 +36,7 @@ from craik.skips import (
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.corruption import Corruption
 from craik.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
+from craik.tasks.streams import stream
 from craik.trajectories import Trajectories
 
 Method = Literal[
@@ -116,6 +117,13 @@ class Arm(NamedTuple):
     shown: Callable[[Tensor], Tensor]
 
 
+class Judged(NamedTuple):
+    """Episodes that roll-outs are scored on, and their outcomes."""
+
+    data: Data
+    labels: Tensor
+
+
 class Readers(NamedTuple):
     """How outcomes are read: by rules, or as it was learnt from true frames."""
 
@@ -126,24 +134,40 @@ class Readers(NamedTuple):
 def run(config: Config) -> Iterator[Row]:
     """Train every method and yield how its roll-outs end."""
     board = funnel_board.PRESETS["small"]
-    counts = (config.episodes, config.test_episodes)
-    drawn = [draw_boards(board, count, 110_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts)]
+    seed, apart = 110_000 + 2 * config.seed, stream(config.seed, "validation").initial_seed()
+    wanted = ((config.episodes, seed), (config.test_episodes, seed + 1), (config.test_episodes, apart))
+    drawn = [draw_boards(board, count, own, config.cache) for count, own in wanted]
     rules = reader(board, np.stack([path[-1] for path in drawn[0].paths]))
-    train, test = (recorded(boards, rules.places, Corruption("clean"), np.random.default_rng(0)) for boards in drawn)
+    train, *rest = (recorded(boards, rules.places, Corruption("clean"), np.random.default_rng(0)) for boards in drawn)
+    test, validation = (Judged(data, torch.from_numpy(own.labels)) for data, own in zip(rest, drawn[1:], strict=True))
     readers = Readers(rules, _learnt(config, train, drawn[0], rules))
     often = int(np.bincount(drawn[0].labels).argmax())
-    labels = torch.from_numpy(drawn[1].labels)
-    ends = readers.learnt.platform(test.frames.last())
-    common: Row = {"frequent": float((labels == often).double().mean()), "psi": float((ends == labels).double().mean())}
+    right = readers.learnt.platform(test.data.frames.last()) == test.labels
+    common: Row = {"frequent": float((test.labels == often).double().mean()), "psi": float(right.double().mean())}
     for method in config.methods:
-        yield {"method": method, **common, **computed(method, compared, config, method, (train, test), readers, labels)}
+        found = computed(method, compared, config, method, train, (validation, test), readers)
+        yield {"method": method, **common, **found}
 
 
-def compared(config: Config, method: Method, data: tuple[Data, Data], readers: Readers, labels: Tensor) -> Row:
-    """Train a method and return how its roll-outs end; the data are those to train on and those to test on."""
-    arm, seen = make_arm(config, method, data[0]), make_arm(config, method, data[1], fitted_on=data[0]).data
-    report = trained(config, method, arm)
-    return {**report, **scores(arm, seen, readers, labels)}
+def compared(config: Config, method: Method, train: Data, judged: tuple[Judged, Judged], readers: Readers) -> Row:
+    """Train a method and return how its roll-outs end, and how they ended when validation was best.
+
+    Args:
+        config: of the experiment.
+        method: which.
+        train: to train on.
+        judged: to stop by, and to test on.
+        readers: of outcomes.
+    """
+    arm, stopping = make_arm(config, method, train), EarlyStopping()
+    validation, test = (Judged(make_arm(config, method, one.data, fitted_on=train).data, one.labels) for one in judged)
+
+    def look(share: float) -> None:
+        if stopping.due(share):
+            right = _accuracy(arm, validation, readers.rules)[0]
+            stopping.look(min(share, 1.0), right, {"accuracy": _accuracy(arm, test, readers.rules)[0]})
+
+    return {**trained(config, method, arm, look), **scores(arm, test, readers), **stopping.row}
 
 
 def _learnt(config: Config, train: Data, boards: Boards, rules: Reader) -> LearntReader:
@@ -198,8 +222,15 @@ def matching_of(config: Config, method: Method, share: float) -> Matching:
     return others.get(method, Greedy(config.horizon, exploration))
 
 
-def trained(config: Config, method: Method, arm: Arm) -> Row:
-    """Train an arm in place until the budget is spent; a batch is of as many episodes as a step's evaluations allow."""
+def trained(config: Config, method: Method, arm: Arm, look: Callable[[float], None]) -> Row:
+    """Train an arm in place until the budget is spent; a batch is of as many episodes as a step's evaluations allow.
+
+    Args:
+        config: of the experiment.
+        method: which.
+        arm: its model and data.
+        look: called after each step with the share of the budget that is spent.
+    """
     generator = Generator().manual_seed(config.seed + 2**32)
     optimizer = torch.optim.Adam(arm.model.parameters(), lr=config.learning_rate)
     frames, layouts = arm.data
@@ -219,27 +250,29 @@ def trained(config: Config, method: Method, arm: Arm) -> Row:
         descend(arm.model, optimizer, matched.loss)
         spending.add(matched.evaluations, rows)
         skip = matched.mean_skip
+        look(spending.share)
     return {"spent": spending.spent, "steps": spending.steps, "episodes": spending.seen, "skip": skip}
 
 
-def scores(arm: Arm, test: Data, readers: Readers, labels: Tensor) -> Row:
+def scores(arm: Arm, test: Judged, readers: Readers) -> Row:
     """Roll out until an outcome is read, by either reader; the learnt one was trained on frames with a trace."""
-    rules, rolled = _accuracy(arm, test, readers.rules, labels)
+    rules, rolled = _accuracy(arm, test, readers.rules)
     found: Row = {
         "accuracy": rules,
         "landed": float(rolled.stopped.double().mean()),
-        "rollout": rolled.evaluations / len(labels),
+        "rollout": rolled.evaluations / len(test.labels),
     }
-    traced = arm.shown(test.frames.first()).shape[1] == readers.learnt.codes
-    return found | {"learnt": _accuracy(arm, test, readers.learnt, labels)[0] if traced else None}
+    traced = arm.shown(test.data.frames.first()).shape[1] == readers.learnt.codes
+    return found | {"learnt": _accuracy(arm, test, readers.learnt)[0] if traced else None}
 
 
-def _accuracy(arm: Arm, test: Data, reads: Reader | LearntReader, labels: Tensor) -> tuple[float, Rollout]:
+def _accuracy(arm: Arm, judged: Judged, reads: Reader | LearntReader) -> tuple[float, Rollout]:
     """Return how often a roll-out's last frame shows the right outcome, and the roll-outs; one that shows none is wrong."""
-    dynamics = Dynamics(arm.model, arm.loss, test.layouts, state=arm.state)
-    first = test.frames.first() if arm.state is None else arm.state.first(test.frames)
-    rolled = rollout(dynamics, first, max_steps=test.frames.time, stop=lambda seen: reads.landed(arm.shown(seen)))
-    right = (reads.platform(arm.shown(rolled.trajectories.last())) == labels) & rolled.stopped
+    frames, layouts = judged.data
+    dynamics = Dynamics(arm.model, arm.loss, layouts, state=arm.state)
+    first = frames.first() if arm.state is None else arm.state.first(frames)
+    rolled = rollout(dynamics, first, max_steps=frames.time, stop=lambda seen: reads.landed(arm.shown(seen)))
+    right = (reads.platform(arm.shown(rolled.trajectories.last())) == judged.labels) & rolled.stopped
     return float(right.double().mean()), rolled
 
 
