@@ -30,9 +30,19 @@ def test_rows_claims_and_figures(config):
     ]
 
 
-def made_up(accuracy):
+def test_looks_change_nothing_of_a_training(config, monkeypatch):
+    some = replace(config, hidden=(4,), episodes=(6,))
+    looked = list(capacity.run(some))
+    assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_accuracy"] <= 1 for row in looked)
+    monkeypatch.setattr(capacity.EarlyStopping, "due", lambda *_: False)
+    ends = [{name: value for name, value in row.items() if not name.startswith("stopped_")} for row in looked]
+    assert list(capacity.run(some)) == ends != looked
+
+
+def made_up(accuracy, stopped=None):
     return [
         {"seed": seed, "method": m, "hidden": h, "episodes": e, "frequent": 0.3, "accuracy": accuracy(m, h, e)}
+        | {"stopped_accuracy": (stopped or accuracy)(m, h, e)}
         for seed in range(6) for m in ("asi", "fixed-6") for h in (8, 16, 32) for e in (100, 500)
     ]  # fmt: skip
 
@@ -42,6 +52,9 @@ def test_claims_can_hold_and_fail():
     assert claims.smallest(Rows(good), "asi") == 16
     assert claims.smallest(Rows(good), "fixed-6") == 64  # twice the largest, as none reaches it
     assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
+    early = made_up(lambda m, h, e: (0.7 if h > 8 else 0.3) if m == "asi" else 0.4, lambda m, h, e: 0.7)
+    found = [one for claim in EXPERIMENT.claims if (one := judge(claim, early, "quick")).earlier]  # alike, if both stop
+    assert {(one.verdict, one.earlier[0].verdict) for one in found} == {("does not hold", "holds")}
     bad = made_up(lambda m, h, e: 0.4 if m == "asi" else 0.7)
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
     alike = made_up(lambda m, h, e: 0.3)  # a constant

@@ -1,8 +1,8 @@
 """ASI and fixed steps on the small Funnel board, over sizes of network and numbers of episodes, at equal evaluations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
 from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed, number
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron
 from craik.schedules import Linear
@@ -18,6 +18,7 @@ from craik.skips import Dynamics, match, rollout
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.corruption import Corruption
 from craik.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
+from craik.tasks.streams import stream
 
 Method = Literal["asi", "fixed-3", "fixed-6"]
 Counts = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
@@ -72,35 +73,64 @@ PRESETS = {
 }
 
 
+class Judged(NamedTuple):
+    """Boards that roll-outs are scored on, how they are read, and where the balls land."""
+
+    data: Data
+    reads: Reader
+    labels: Tensor
+
+
 def run(config: Config) -> Iterator[Row]:
     """Train every method at every size on every number of episodes, and yield how its roll-outs end."""
     board = funnel_board.PRESETS["small"]
-    counts = (max(config.episodes), config.test_episodes)
-    train, test = (draw_boards(board, count, 70_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts))
+    seed, apart = 70_000 + 2 * config.seed, stream(config.seed, "validation").initial_seed()
+    wanted = ((max(config.episodes), seed), (config.test_episodes, seed + 1), (config.test_episodes, apart))
+    train, test, validation = (draw_boards(board, count, own, config.cache) for count, own in wanted)
     reads = reader(board, np.stack([path[-1] for path in train.paths]))
-    data, clean = (recorded(one, reads.places, Corruption("clean"), np.random.default_rng(0)) for one in (train, test))
+    data = recorded(train, reads.places, Corruption("clean"), np.random.default_rng(0))
+    judged = [
+        Judged(recorded(one, reads.places, Corruption("clean"), np.random.default_rng(0)), reads, torch.from_numpy(one.labels))
+        for one in (validation, test)
+    ]
     often = int(np.bincount(train.labels).argmax())
     for episodes in config.episodes:
         some = Data(data.frames[torch.arange(episodes)], data.layouts[:episodes])
         for hidden in config.hidden:
             for method in config.methods:
-                labels, what = torch.from_numpy(test.labels), f"{episodes}, {hidden}, {method}"
-                found = computed(what, compared, config, method, hidden, some, (clean, reads, labels))
+                what = f"{episodes}, {hidden}, {method}"
+                found = computed(what, compared, config, method, hidden, some, judged)
                 row: Row = {"method": method, "hidden": hidden, "episodes": episodes, "spent": found["spent"]}
                 row["parameters"] = found["parameters"]
                 row["frequent"] = float((test.labels == often).mean())
-                yield row | {"accuracy": found["accuracy"]}
+                yield row | {name: value for name, value in found.items() if name not in row}
 
 
-def compared(config: Config, method: Method, hidden: int, data: Data, judged: tuple[Data, Reader, Tensor]) -> Row:
-    """Train a method at a size; return how its roll-outs end."""
-    model, spent = trained(config, method, hidden, data)
+def compared(config: Config, method: Method, hidden: int, data: Data, judged: list[Judged]) -> Row:
+    """Train a method at a size; return how its roll-outs end, and how they ended when validation was best.
+
+    Args:
+        config: of the experiment.
+        method: which.
+        hidden: units of a layer.
+        data: to train on.
+        judged: boards to stop by, and those to test on.
+    """
+    stopping, (validation, test) = EarlyStopping(), judged
+
+    def look(share: float, model: CodePerceptron) -> None:
+        if stopping.due(share):
+            stopping.look(min(share, 1.0), accuracy(model, *validation), {"accuracy": accuracy(model, *test)})
+
+    model, spent = trained(config, method, hidden, data, look)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    return {"spent": spent, "parameters": parameters, "accuracy": accuracy(model, *judged)}
+    return {"spent": spent, "parameters": parameters, "accuracy": accuracy(model, *test), **stopping.row}
 
 
-def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[CodePerceptron, int]:
-    """Train until the budget is spent."""
+def trained(
+    config: Config, method: Method, hidden: int, data: Data, look: Callable[[float, CodePerceptron], None]
+) -> tuple[CodePerceptron, int]:
+    """Train until the budget is spent, with a look after each step at the share that is spent."""
     generator = Generator().manual_seed(config.seed + 2**32)
     weights = Generator().manual_seed(config.seed)
     model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], weights, hidden, config.gain)
@@ -117,6 +147,7 @@ def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[Co
         )
         descend(model, optimizer, matched.loss)
         spent += matched.evaluations
+        look(spent / config.evaluations, model)
     return model, spent
 
 
