@@ -1,13 +1,15 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from craik.experiments.skips.accuracy import EXPERIMENT as SKIPS_ACCURACY
 from craik.experiments.skips.search import EXPERIMENT, claims
 from craik.experiments.skips.search import run as skips_search
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 
 QUICK = EXPERIMENT.presets["quick"].config
+ACCURACIES = ("validation_accuracy", "test_accuracy", "stopped_validation_accuracy", "stopped_test_accuracy")
 
 
 def test_trial_zero_has_the_settings_of_skips_accuracy():
@@ -33,15 +35,51 @@ def test_a_trial_spends_the_same_on_every_method(tmp_path):
     assert [row["method"] for row in rows] == ["asi", "fixed-3"]
     assert all(row["kind"] == "trial" and row["evaluations"] >= 40 for row in rows)
     assert len({tuple(row[name] for name in skips_search.RANGES["quick"]) for row in rows}) == 1
+    for row in rows:
+        assert row["stopped_validation_accuracy"] >= row["validation_accuracy"]
+        assert {"stopped_at", "stopped_test_accuracy"} <= row.keys()
     assert skips_search.progress(tiny, rows[-1])[0] == 1.0
     assert list(EXPERIMENT.figures(Rows({"seed": 3, **row} for row in rows))) == ["trials"]
 
 
-def trials(method, accuracies):
+def test_looks_change_nothing_of_the_training(tmp_path, monkeypatch):
+    tiny = replace(QUICK, seed=3, methods=("fixed-3",), evaluations=60, episodes=4, validation_episodes=2, test_episodes=2)
+    config, state = replace(tiny, cache=str(tmp_path)), torch.get_rng_state()
+    (looked,) = skips_search.run(config)
+    assert torch.equal(torch.get_rng_state(), state)
+    monkeypatch.setattr(EarlyStopping, "due", lambda stopping, share: False)
+    (alone,) = skips_search.run(config)
+    assert {name: looked[name] for name in alone} == alone
+    assert not any(name.startswith("stopped_") for name in alone)
+
+
+def trials(method, accuracies, stopped=None):
     return [
         {"kind": "trial", "seed": seed, "method": method, "validation_accuracy": valid, "test_accuracy": test, "horizon": 20}
-        for seed, (valid, test) in enumerate(accuracies)
+        | {"stopped_validation_accuracy": best, "stopped_test_accuracy": there}
+        for seed, ((valid, test), (best, there)) in enumerate(zip(accuracies, stopped or accuracies, strict=True))
     ]
+
+
+def test_a_lead_is_asked_of_the_best_look_of_all_trials_too():
+    ours = trials("asi", [(0.9, 0.9), (0.5, 0.5)], [(0.9, 0.9), (0.6, 0.99)])
+    theirs = trials("fixed-2", [(0.7, 0.7), (0.6, 0.6)], [(0.7, 0.7), (0.95, 0.93)])
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id.endswith("above-2"))
+    found = judge(claim, ours + theirs, "quick")
+    assert (found.measured, found.verdict) == (pytest.approx(-0.03), "does not hold so far")
+    assert [reading.measured for reading in found.earlier] == [pytest.approx(0.2)] * 2
+    former = [{name: row[name] for name in row if not name.startswith("stopped_")} for row in ours + theirs]
+    again = judge(claim, former, "quick")
+    assert (again.verdict, again.earlier) == ("not measurable here", found.earlier)
+
+
+def test_the_horizon_further_from_twenty_counts():
+    rows = [{**row, "horizon": 21 + 4 * row["seed"]} for row in trials("asi", [(0.9, 0.9), (0.5, 0.5)], [(0.9, 0.9)] * 2)]
+    rows[1]["stopped_validation_accuracy"] = 0.95
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "skips-search.horizon")
+    found = judge(claim, rows, "quick")
+    assert (found.measured, found.verdict) == (25, "does not hold so far")
+    assert [(reading.measured, reading.verdict) for reading in found.earlier] == [(21, "holds so far")] * 2
 
 
 def test_validation_selects_and_test_is_compared():
@@ -88,7 +126,7 @@ def test_architectures_are_compared_by_their_best_trials():
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id.endswith("architectures"))
     found = judge(claim, rows, "paper")
     assert (found.measured, found.n, found.verdict) == (pytest.approx(0.8), 1, "does not hold so far")
-    assert found.earlier[-1].measured == pytest.approx(0.2)  # on the episodes that selected
+    assert found.earlier[1].measured == pytest.approx(0.2)  # on the episodes that selected
     assert judge(claim, rows[:2], "paper").verdict == "not measurable here"  # one architecture
 
 
@@ -125,8 +163,7 @@ def test_an_opponent_none_of_whose_trials_learnt_does_not_count():
 def test_architectures_are_alike_only_if_draws_of_settings_say_so_too():
     networks = {"simple": [0.9, 0.8, 0.0], "strided": [0.85, 0.8, 0.9], "dilated": [0.82, 0.3, 0.0]}
     rows = [
-        {"kind": "trial", "seed": seed, "method": "asi", "architecture": name}
-        | dict.fromkeys(("validation_accuracy", "test_accuracy"), value)
+        {"kind": "trial", "seed": seed, "method": "asi", "architecture": name} | dict.fromkeys(ACCURACIES, value)
         for name, values in networks.items()
         for seed, value in enumerate(values)
     ]
@@ -134,15 +171,14 @@ def test_architectures_are_alike_only_if_draws_of_settings_say_so_too():
     found = judge(claim, rows, "architectures")
     assert (found.measured, found.n) == (pytest.approx(0.08), 1)  # n counts data sets, neither draws nor networks
     assert (found.low, found.high) == (pytest.approx(0.08), pytest.approx(0.9))  # a sample of the third draw alone: 0.9 - 0
-    before, _ = found.earlier
+    before, *_ = found.earlier
     assert (found.verdict, before.verdict) == ("does not hold so far", "holds so far")
 
 
 def test_networks_that_learn_nothing_are_not_said_to_be_alike():
     def rows(*accuracies):
         return Rows(
-            {"kind": "trial", "seed": 0, "method": "asi", "architecture": name}
-            | dict.fromkeys(("validation_accuracy", "test_accuracy"), value)
+            {"kind": "trial", "seed": 0, "method": "asi", "architecture": name} | dict.fromkeys(ACCURACIES, value)
             for name, value in zip(("simple", "strided", "dilated"), accuracies, strict=True)
         )
 

@@ -10,7 +10,17 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.experiments.skips.comparing.training import PUBLISHED, Method, Settings, Unit, World, make_model, make_world, train
+from craik.experiments.skips.comparing.training import (
+    PUBLISHED,
+    Method,
+    Settings,
+    Unit,
+    Watch,
+    World,
+    make_model,
+    make_world,
+    train,
+)
 from craik.lab import Row, Rows, checkpoint, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Dynamics, rollout
@@ -149,7 +159,9 @@ PAPER = Comparison(**asdict(PUBLISHED), test_episodes=500, evaluations=9_000_000
 """The thesis's scale: 150 epochs at dt = 1, of about 119 frames each."""
 
 
-def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: Budget, checks: int) -> Iterator[Row]:
+def train_and_read(
+    settings: Settings, method: Method, worlds: Worlds, budget: Budget, checks: int, watch: Watch | None = None
+) -> Iterator[Row]:
     """Train with one method; yield its curve on validation episodes and, at the end, its accuracy on test episodes.
 
     Args:
@@ -158,13 +170,14 @@ def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: B
         worlds: what to train on and to measure on.
         budget: what training may spend.
         checks: how often, evenly spaced in what is spent, accuracy is measured.
+        watch: called after each step of training.
     """
     model = make_model(settings, worlds.training)
     row: Row = {}
     saved = checkpoint("training")
     yield from saved.values
     every = budget.total // checks
-    for report in train(settings, method, model, lambda _: worlds.training, every, budget.unit, saved):
+    for report in train(settings, method, model, lambda _: worlds.training, every, budget.unit, saved, watch):
         accuracy = label_accuracy(model, worlds.validation, settings.max_steps)
         row = {"task": settings.task, "method": method, "budget": budget.total, "unit": budget.unit, **report._asdict()}
         row |= {f"validation_{name}": value for name, value in accuracy._asdict().items()}

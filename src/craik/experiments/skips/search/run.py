@@ -2,7 +2,8 @@
 
 Trial 0 takes the settings of `skips-accuracy`; every further trial, numbered by its seed, draws settings for all methods from
 the ranges below. A method's best trial is the one with the highest accuracy on validation episodes;
-what is compared is the accuracy on test episodes, which selection never sees.
+what is compared is the accuracy on test episodes, which selection never sees. It is selected once among the ends of trials, and
+once among all looks at all of them, a setting and a time at once.
 """
 
 from collections.abc import Iterator
@@ -12,10 +13,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
+from craik.experiments.skips.comparing.looks import Looks
 from craik.experiments.skips.comparing.networks import Architecture
-from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Budget, Comparison, make_worlds, train_and_read
+from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Budget, Comparison, Worlds, make_worlds, train_and_read
 from craik.experiments.skips.comparing.training import Method, Task
-from craik.lab import Preset, Row, check_limits, number, part
+from craik.lab import EarlyStopping, Preset, Row, check_limits, number, part
 
 RANGES: dict[str, dict[str, tuple[Any, ...]]] = {
     "quick": {
@@ -36,6 +38,9 @@ RANGES: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 """What a trial draws, for all methods alike; horizon and exploration mean nothing to a fixed step. Those of "paper" are the
 published code's, which has one schedule of scheduled sampling."""
+
+LOOKS = 8
+"""At a training, evenly spread over its evaluations: a look rolls out on all validation episodes, which takes long."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +111,16 @@ def run(config: Config) -> Iterator[Row]:
         if config.architectures:
             chosen["architecture"] = own.architecture
         for method in config.methods:
-            rows = train_and_read(own, method, worlds, Budget(own.evaluations), own.checks)
-            *_, final = part(f"{own.architecture}, {method}", rows)
+            *_, final = part(f"{own.architecture}, {method}", trained(own, method, worlds))
             yield {**final, "kind": "trial", **chosen}
+
+
+def trained(settings: Comparison, method: Method, worlds: Worlds) -> Iterator[Row]:
+    """Train with one method and yield its accuracies at the end, and where validation stops it."""
+    budget = Budget(settings.evaluations)
+    looks = Looks(worlds.validation, worlds.test, settings.max_steps, budget.total, EarlyStopping(LOOKS))
+    *_, final = train_and_read(settings, method, worlds, budget, settings.checks, looks)
+    yield {**final, **looks.stopping.row}
 
 
 def networks(config: Config, settings: Comparison) -> list[Comparison]:
