@@ -46,6 +46,14 @@ def test_pre_training_has_other_digits_and_training_stops_at_its_target():
         assert float(torch.nn.functional.cross_entropy(network(x), y)) <= 1.0
 
 
+def test_every_preset_has_the_digits_it_asks_for():
+    for preset in EXPERIMENT.presets.values():
+        assert len(architectures.make_board(preset.config).validation_x) > 100
+    with pytest.raises(ValueError, match=r"sites \* rows should be at most 695"):
+        config(sites=8, rows=128)
+    assert len(architectures.make_board(config(sites=5, rows=139)).validation_x) == 1
+
+
 @pytest.mark.parametrize("start", architectures.STARTS)
 def test_a_network_comes_from_its_generator(start):
     before = torch.get_rng_state()

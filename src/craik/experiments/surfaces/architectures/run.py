@@ -72,11 +72,17 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
+        most = TOTAL - 1 - TEST - PLAIN - 1  # one of the board is laid aside, one at least is left for validation
+        if self.sites * self.rows > most:
+            raise ValueError(
+                f"sites * rows should be at most {most}: of {TOTAL} digits {TEST} are of the new site and {PLAIN} of the "
+                f"pre-trained start. Found {self.sites} * {self.rows}. Take fewer rows."
+            )
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
-    "paper": Preset(Config(initialisations=10, sites=8, hidden=64, steps=2000, target=0.01, iterations=200), seeds=5),
+    "paper": Preset(Config(initialisations=10, sites=8, rows=64, hidden=64, steps=2000, target=0.01, iterations=200), seeds=5),
 }
 
 
