@@ -56,10 +56,21 @@ def test_a_tiny_run_has_a_row_for_each_world_and_method():
     rows = list(parts.run(replace(TINY, methods=("parts", "whole"))))
     assert [(row["world"], row["method"]) for row in rows] == [(w, m) for w in ("two", "twins") for m in ("parts", "whole")]
     assert all(row["spent"] >= 12 and 0 <= row["accuracy"] <= row["landed"] <= 1 for row in rows)
+    assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_accuracy"] <= row["stopped_landed"] for row in rows)
     assert parts.progress(replace(TINY, methods=("parts", "whole")), rows[-1])[0] == 1.0
 
 
-def made_up(accuracy, rollout):
+def test_looks_change_nothing_of_a_training(monkeypatch):
+    train, validation, test = (two_balls.draw(SMALL, "two", 2, seed) for seed in (5, 6, 7))
+    reads = Reader(Places.of(SMALL), train.floor + 0.3, SMALL.geometry.platforms)
+    short = replace(TINY, steps=3)
+    looked = parts._compared(short, "parts", train, [validation, test], reads)
+    monkeypatch.setattr(parts.EarlyStopping, "due", lambda *_: False)
+    ends = parts._compared(short, "parts", train, [validation, test], reads)
+    assert {name: value for name, value in looked.items() if not name.startswith("stopped_")} == ends != looked
+
+
+def made_up(accuracy, rollout, stopped=None):
     return Rows(
         {
             "seed": seed,
@@ -68,6 +79,8 @@ def made_up(accuracy, rollout):
             "accuracy": accuracy(world, method) + 0.01 * seed,
             "skip": 4.0,
             "rollout": rollout(method),
+            "stopped_accuracy": (stopped or accuracy)(world, method) + 0.01 * seed,
+            "stopped_rollout": rollout(method),
         }
         for seed in range(6)
         for world in ("two", "twins")
@@ -83,6 +96,14 @@ def test_claims_can_hold_and_fail():
     assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
     bad = made_up(lambda world, method: 0.5 + 0.2 * (method == "parts") * (world == "twins"), lambda method: 30)
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    early = made_up(
+        lambda world, method: 0.9 if method == "parts" or world == "twins" else 0.6,
+        lambda method: 30 - 10 * (method == "parts"),
+        lambda world, method: 0.9 if (method == "parts") == (world == "twins") else 0.6,
+    )  # where validation stops both, whole frames are ahead with two balls, and parts with twins
+    found = {claim.id: judge(claim, early, "quick") for claim in EXPERIMENT.claims}
+    assert {name for name, one in found.items() if one.verdict == "holds"} == {"skips-parts.fewer"}
+    assert {one.earlier[0].verdict for one in found.values()} == {"holds"}
     assert list(EXPERIMENT.figures(good)) == ["parts"]
     assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)
 

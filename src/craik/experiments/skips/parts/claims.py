@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from craik.experiments.skips.comparing.stopped import GREATER, LESSER, WHY, greater, lesser
 from craik.lab import Claim, Measurement, Rows, bootstrap, high_at_most, low_above, number
 
 
@@ -26,6 +27,13 @@ def _fewer(rows: Rows) -> Measurement | None:
     return bootstrap(found) if found else None
 
 
+_AHEAD, _TWINS, _OVER_SIX = (
+    _difference(world, "accuracy", theirs) for world, theirs in (("two", "whole"), ("twins", "whole"), ("two", "fixed-6"))
+)
+_ASKED = "test accuracy of parts less that of whole frames, median over seeds,"
+_ASKED_FEWER = "evaluations of a roll-out of whole frames less those of parts, median over seeds,"
+_ASKED_TWINS = "test accuracy of parts less that of whole frames, twins, median over seeds,"
+_ASKED_SIX = "test accuracy of parts less that of fixed steps of 6, median over seeds,"
 _SOURCE = "thesis chapter 5, limitations: several parallel processes"
 _TRIED = (
     "Board, codes and schedules are those of skips-corrupted; nothing was searched; one trial showed what ties cost a ball at "
@@ -38,8 +46,8 @@ CLAIMS = (
         id="skips-parts.ahead",
         text="Two balls, each matched at its own distances, both end right more often than matched as one frame.",
         source=_SOURCE,
-        measure=_difference("two", "accuracy", "whole"),
-        condition=low_above(0, of="test accuracy of parts less that of whole frames, median over seeds,"),
+        measure=lesser(_AHEAD),
+        condition=low_above(0, of=f"{_ASKED} {LESSER}").instead_of(low_above(0, of=_ASKED), WHY, _AHEAD),
         tried=_TRIED,
     ),
     Claim(
@@ -47,8 +55,8 @@ CLAIMS = (
         id="skips-parts.fewer",
         text="Matched at their own distances both balls reach the floor in fewer evaluations.",
         source=_SOURCE,
-        measure=_fewer,
-        condition=low_above(0, of="evaluations of a roll-out of whole frames less those of parts, median over seeds,"),
+        measure=lesser(_fewer),
+        condition=low_above(0, of=f"{_ASKED_FEWER} {LESSER}").instead_of(low_above(0, of=_ASKED_FEWER), WHY, _fewer),
         tried=_TRIED,
     ),
     Claim(
@@ -56,8 +64,8 @@ CLAIMS = (
         id="skips-parts.twins",
         text="Where both balls are the same, parts have no such advantage.",
         source=_SOURCE,
-        measure=_difference("twins", "accuracy", "whole"),
-        condition=high_at_most(0.1, of="test accuracy of parts less that of whole frames, twins, median over seeds,"),
+        measure=greater(_TWINS),
+        condition=high_at_most(0.1, of=f"{_ASKED_TWINS} {GREATER}").instead_of(high_at_most(0.1, of=_ASKED_TWINS), WHY, _TWINS),
         tried=_TRIED,
     ),
     Claim(
@@ -65,8 +73,8 @@ CLAIMS = (
         id="skips-parts.over-six",
         text="They end right more often than by fixed steps of 6, too.",
         source=_SOURCE,
-        measure=_difference("two", "accuracy", "fixed-6"),
-        condition=low_above(0, of="test accuracy of parts less that of fixed steps of 6, median over seeds,"),
+        measure=lesser(_OVER_SIX),
+        condition=low_above(0, of=f"{_ASKED_SIX} {LESSER}").instead_of(low_above(0, of=_ASKED_SIX), WHY, _OVER_SIX),
         tried=_TRIED,
     ),
 )

@@ -5,7 +5,7 @@ matched as parts each ball's prediction is compared with frames of its own. Noth
 one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, get_args
 
@@ -15,17 +15,20 @@ from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at
 from craik.experiments.skips.parts.two_balls import Falls, World, draw
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
 from craik.skips import Cumulants, Dynamics, Part, Parts, match, match_parts, rollout, rollout_parts
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.funnel_board.places import Places, Reader
+from craik.tasks.streams import stream
 from craik.trajectories import Trajectories
 
 Method = Literal["parts", "whole", "fixed-6"]
 BALLS = ("first", "second")
+LOOKS = 10
+"""How often a training is looked at: on as many validation boards as test boards."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +100,26 @@ def run(config: Config) -> Iterator[Row]:
     """Train every method in both worlds and yield how its roll-outs end."""
     board = funnel_board.PRESETS["small"]
     for world in get_args(World):
-        counts = (config.episodes, config.test_episodes)
-        train, test = (draw(board, world, count, 80_000 + 2 * config.seed + k) for k, count in enumerate(counts))
+        seed, apart = 80_000 + 2 * config.seed, stream(config.seed, "validation").initial_seed()
+        wanted = ((config.episodes, seed), (config.test_episodes, apart), (config.test_episodes, seed + 1))
+        train, *judged = (draw(board, world, count, own) for count, own in wanted)
         reads = Reader(Places.of(board), train.floor + 0.3, board.geometry.platforms)
         for method in config.methods:
-            found = computed(f"{world}, {method}", _compared, config, method, train, test, reads)
+            found = computed(f"{world}, {method}", _compared, config, method, train, judged, reads)
             yield {"world": world, "method": method} | found
 
 
-def _compared(config: Config, method: Method, train: Falls, test: Falls, reads: Reader) -> Row:
-    network, report = _trained(config, method, train)
-    return report | _scores(config, method, network, test, reads)
+def _compared(config: Config, method: Method, train: Falls, judged: list[Falls], reads: Reader) -> Row:
+    stopping, (validation, test) = EarlyStopping(LOOKS), judged
+
+    def look(share: float, network: Network) -> None:
+        if stopping.due(share):
+            right = number(_scores(method, network, validation, reads), "accuracy")
+            stopping.look(min(share, 1.0), right, _scores(method, network, test, reads))
+
+    network, report = _trained(config, method, train, look)
+    joined: Row = {"joined": _joined(network, test, reads)} if method == "parts" else {}
+    return {**report, **_scores(method, network, test, reads), **joined, **stopping.row}
 
 
 def _parts(network: Network, layouts: Tensor, cumulants: Cumulants) -> Parts:
@@ -130,8 +142,8 @@ def _matched(config: Config, method: Method, network: Network, data: Falls, shar
     return Matches(one.loss, 2 * one.evaluations, one.mean_skip)
 
 
-def _trained(config: Config, method: Method, train: Falls) -> tuple[Network, Row]:
-    """Train until the budget is spent; a batch is of as many episodes as a step's evaluations allow."""
+def _trained(config: Config, method: Method, train: Falls, look: Callable[[float, Network], None]) -> tuple[Network, Row]:
+    """Train until the budget is spent, with a look after each step; a batch has as many episodes as its evaluations allow."""
     generator = Generator().manual_seed(config.seed)
     network = Network(train.frames.frame_shape[0] // 2, train.layouts.shape[1], config, generator)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
@@ -146,10 +158,11 @@ def _trained(config: Config, method: Method, train: Falls) -> tuple[Network, Row
         descend(network, optimizer, matched.loss)
         spending.add(matched.evaluations, rows)
         skip = matched.skip
+        look(spending.share, network)
     return network, {"spent": spending.spent, "steps": spending.steps, "skip": skip}
 
 
-def _scores(config: Config, method: Method, network: Network, test: Falls, reads: Reader) -> Row:
+def _scores(method: Method, network: Network, test: Falls, reads: Reader) -> Row:
     """Roll out until both balls have landed, as the method matched them; an episode is right where both balls land right."""
     first, codes, steps = test.frames.first(), network.codes, test.frames.time
     if method == "parts":
@@ -163,13 +176,15 @@ def _scores(config: Config, method: Method, network: Network, test: Falls, reads
         balls = rolled.trajectories.frames.split(codes, dim=2)
         shown = [_shown(Trajectories(each, rolled.trajectories.lengths), reads) for each in balls]
         evaluations = 2 * rolled.evaluations
-    scores: Row = _right(shown, test) | {"rollout": evaluations / len(first)}
-    if method == "parts":
-        parts = _parts(network, test.layouts, Cumulants(None))
-        joined = rollout_parts(parts, first, frames=steps, between="hold").trajectories
-        shown = [_shown(Trajectories(each, joined.lengths), reads) for each in joined.frames.split(codes, dim=2)]
-        scores["joined"] = _right(shown, test)["accuracy"]
-    return scores
+    return _right(shown, test) | {"rollout": evaluations / len(first)}
+
+
+def _joined(network: Network, test: Falls, reads: Reader) -> float:
+    """Return how often whole frames, joined from parts by their clocks, show both outcomes."""
+    parts = _parts(network, test.layouts, Cumulants(None))
+    joined = rollout_parts(parts, test.frames.first(), frames=test.frames.time, between="hold").trajectories
+    shown = [_shown(Trajectories(each, joined.lengths), reads) for each in joined.frames.split(network.codes, dim=2)]
+    return number(_right(shown, test), "accuracy")
 
 
 def _all_landed(frames: Tensor, codes: int, reads: Reader) -> Tensor:
