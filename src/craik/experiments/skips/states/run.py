@@ -119,7 +119,7 @@ def chosen(config: Config, world: str, family: Family, found: Data) -> Iterator[
 class Choice(NamedTuple):
     """The member that ends nearest on validation trajectories, its mean skip, its evaluations of a roll-out, and its error."""
 
-    index: int
+    at: int
     skip: float
     evaluations: int
     error: float
@@ -136,8 +136,8 @@ def nearest(models: Models, scale: torch.Tensor, found: Data) -> Choice:
 
 def scored(models: Models, best: Choice, world: str, found: Data) -> Row:
     """Return the setting of a member and its scores."""
-    one = models.members[best.index]
-    scores = judged(models, best.index, world, found, best.evaluations)
+    one = models.members[best.at]
+    scores = judged(models, best.at, world, found, best.evaluations)
     return {"reach": one.reach, "rate": one.rate, "skip": best.skip, "validation": best.error, **scores}
 
 
