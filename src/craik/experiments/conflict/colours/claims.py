@@ -138,6 +138,8 @@ CLAIMS = (
             low_at_least, -0.05, "difference of test accuracies under training-domain selection, median over seeds,", _SIGNS
         ),
         kind="ours",
+        tried="Nothing was searched. At the ends it is at 0.015 [-0.022, 0.056]; stopping raises averaging from 0.108 to 0.138 "
+        "in the median over seeds, and not the test.",
     ),
     Claim(
         id="conflict-colours.oracle",

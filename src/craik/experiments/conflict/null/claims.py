@@ -60,7 +60,7 @@ CLAIMS = (
         measure=lesser(difference("qualitative")),
         condition=_not_worse("qualitative"),
         kind="ours",
-        tried="A hundredth is allowed for: by 0.0029 [0.0001, 0.0058] it is worse. "
+        tried="A hundredth is allowed for: at the end it is worse by 0.0029 [0.0001, 0.0058]. "
         + STREAMS.format("0.0045 [0.0011, 0.0077]"),
     ),
     Claim(
