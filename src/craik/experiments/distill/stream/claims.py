@@ -12,7 +12,7 @@ _TRIED = (
     "Seed 1000 alone, once, with half the rounds and steps: the fixed sub-task was not solved in them, so both were doubled. "
     "In these the meta-gradient grows as the student learns, in either domain; training until it is solved was not tried. "
     "In a record before, whose fresh student began with the weights of the one that had trained the teacher, as both came of "
-    "one stream of random numbers, the same three held (README)."
+    "one stream of random numbers, `useful`, `above-fixed` and `untrained` held (README), asked of the ends alone."
 )
 
 
