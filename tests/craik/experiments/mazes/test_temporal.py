@@ -88,6 +88,20 @@ def test_masked_gradients_are_adam_with_what_the_mask_leaves():
     assert open_[0] == open_[1] == open_[2]
 
 
+def test_the_other_arm_is_read_where_it_is_best():
+    found = Rows(
+        {"seed": seed, "arm": arm, "step": step, "unseen": unseen, "last": step == 3}
+        for seed in (0, 1)
+        for arm, curve in {"temporal-mask": (0.9, 0.6, 0.7), "adam": (0.4, 0.6 + seed / 5, 0.5)}.items()
+        for step, unseen in enumerate(curve, start=1)
+    )
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith(".unseen"))
+    judged = judge(claim, found, "quick")
+    assert judged.measured == pytest.approx(0.0)
+    assert judged.earlier[0].measured == pytest.approx(0.2)
+    assert (judged.verdict, judged.earlier[0].verdict) == ("does not hold so far", "holds so far")
+
+
 def test_a_placebo_follows_its_mask():
     with pytest.raises(ValueError, match='before "random-mask"'):
         replace(SMALL, arms=("random-mask", "temporal-mask"))
