@@ -24,6 +24,19 @@ def test_claims_are_measured_and_an_untrained_model_bears_out_the_exact_one_alon
     assert "not measurable here" not in verdicts.values()
 
 
+def test_the_other_method_is_read_where_it_is_best():
+    curves = {"popart": (0.9, 0.9, 0.9, 0.8, 0.7), "none": (0.1, 0.5, 0.6, 0.4, 0.2)}
+    found = Rows(
+        {"seed": 0, "method": method, **{f"task_{task}": score - task / 100 for task in range(8)}}
+        for method, curve in curves.items()
+        for score in curve
+    )
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith(".worst"))
+    judged = judge(claim, found, "quick")
+    assert judged.measured == pytest.approx(0.8 - 0.5)
+    assert judged.earlier[0].measured == pytest.approx(0.8 - 0.4)
+
+
 def test_losses_of_tasks_weigh_the_same_with_popart_alone():
     config, generator, sizes = replace(TINY, envs=8), torch.Generator().manual_seed(0), {}
     envs, ids = tasks.catch(config), torch.arange(8).repeat_interleave(8)
