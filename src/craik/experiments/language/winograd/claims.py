@@ -1,4 +1,7 @@
-"""What is claimed of Winograd probing; written before any recorded run."""
+"""What is claimed of Winograd probing; written before any recorded run.
+
+That averaging may stop early was asked afterwards, of the same rows.
+"""
 
 from collections.abc import Callable
 
@@ -29,6 +32,20 @@ def gain(part: str, method: str = "and-mask", over: str = "averaging") -> Callab
             one, other = group.where(method=method), group.where(method=over)
             if len(one) and len(other):
                 found.append(one[part][0] - other[part][0])
+        return bootstrap(found, np.mean) if found else None
+
+    return measure
+
+
+def gain_over_best(part: str, method: str = "and-mask", over: str = "averaging") -> Callable[[Rows], Measurement | None]:
+    """Return a measure: how much more accurate one way to train is at its end than another at its best look."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for group in rows.by("seed").values():
+            one, other = group.where(kind="final", method=method), group.where(kind="look", method=over)
+            if len(one) and len(other):
+                found.append(one[part][0] - max(other[part]))
         return bootstrap(found, np.mean) if found else None
 
     return measure
@@ -72,8 +89,14 @@ CLAIMS = (
         id="winograd.agreement",
         text="What environments agree on is reasoning: the AND-mask is better where no association helps.",
         source="ours; issue 21",
-        measure=gain("neutral"),
-        condition=low_above(0.0, of="accuracy on neutral items, AND-mask less averaging, mean over seeds,"),
+        measure=gain_over_best("neutral"),
+        condition=low_above(
+            0.0, of="accuracy on neutral items, AND-mask less averaging at that look where it is best, mean over seeds,"
+        ).instead_of(
+            low_above(0.0, of="accuracy on neutral items, AND-mask less averaging, mean over seeds,"),
+            "Early stopping is a baseline of every comparison.",
+            gain("neutral"),
+        ),
         kind="ours",
         tried="40 trials an arm on two worlds of their own, the same draws for both: there the mask's best are ahead. An "
         "earlier search, 16 trials an arm on one world, chose settings whose lead on six others was not established either.",
