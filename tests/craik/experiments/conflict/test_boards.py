@@ -51,6 +51,17 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
         assert judged.measured is not None or judged.earlier[-1].measured is not None
 
 
+@pytest.mark.parametrize(("solved_at", "ahead"), [(None, 0.02), (8, -0.03)])
+def test_the_and_mask_may_stop_at_any_look(solved_at, ahead):
+    ends = {"qualitative-decay": (0.97, 8), "and-mask": (0.5, solved_at)}
+    rows = Rows(
+        {"seed": 0, "kind": "final", "board": "none", "method": method, "accuracy": accuracy, "solved_at": solved}
+        for method, (accuracy, solved) in ends.items()
+    )
+    assert spirals.claims.ahead_of_looks(rows).value == pytest.approx(ahead)
+    assert spirals.claims.ahead_of_looks(rows.where(method="and-mask")) is None
+
+
 def test_looks_change_nothing_of_a_linear_model(monkeypatch):
     config = units.run.Config(steps=2, examples=20)
     drawn = units.run.boards(config, "regression", 3)

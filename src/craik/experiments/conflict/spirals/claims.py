@@ -1,5 +1,10 @@
-"""What is claimed of conflict rules on the spirals; written before any recorded run."""
+"""What is claimed of conflict rules on the spirals; written before any recorded run.
 
+That the AND-mask may stop early without shortcuts was asked afterwards, of the same rows.
+"""
+
+from craik.experiments.conflict.shortcuts.training import SOLVED
+from craik.experiments.conflict.stopping import WHY
 from craik.lab import Claim, Measurement, OverSeeds, Paired, Rows, at_least, at_most, bootstrap, low_above
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
@@ -12,6 +17,20 @@ def _accuracy(method: str, board: str = "shortcuts") -> OverSeeds:
 _END = {"kind": "final", "board": "none"}
 AHEAD = Paired("accuracy", _END | {"method": "qualitative-decay"}, _END | {"method": "and-mask"})
 """How much more accurate Gail-Simon's rule with decay is than the AND-mask without shortcuts, seed by seed."""
+
+
+def ahead_of_looks(rows: Rows) -> Measurement | None:
+    """Return how far Gail-Simon's rule with decay ends above the most that the AND-mask can have had at any look.
+
+    Rows keep the first look that solved the board: where there is none all were below `SOLVED`, else one may have had 1.
+    """
+    found: list[float] = []
+    for group in rows.where(**_END).by("seed").values():
+        ours, theirs = group.where(method="qualitative-decay"), group.where(method="and-mask")
+        if ours and theirs:
+            most = max(theirs["accuracy"][0], SOLVED) if theirs[0]["solved_at"] is None else 1.0
+            found.append(ours["accuracy"][0] - most)
+    return bootstrap(found) if found else None
 
 
 def owed_to_l2(rows: Rows) -> Measurement | None:
@@ -81,8 +100,11 @@ CLAIMS = (
         id="conflict-spirals.innocent",
         text="Without shortcuts it learns faster than the AND-mask, which throws most of every gradient away.",
         source=_SOURCE,
-        measure=AHEAD,
-        condition=low_above(0.0, of="difference of test accuracy without shortcuts, median over seeds,"),
+        measure=ahead_of_looks,
+        condition=low_above(
+            0.0,
+            of="test accuracy without shortcuts, less the most that the AND-mask can have had at any look, median over seeds,",
+        ).instead_of(low_above(0.0, of="difference of test accuracy without shortcuts, median over seeds,"), WHY, AHEAD),
         kind="ours",
     ),
 )
