@@ -36,5 +36,13 @@ def test_without_evidence_the_error_is_the_models(rows):
         assert row["off"] is None
 
 
+def test_the_other_arm_is_read_where_it_is_best():
+    looks = [{"seed": 0, "kind": "training", "arm": "prior", "return": value} for value in (0.1, 0.4)]
+    ends = [{"seed": 0, "kind": "final", "arm": arm, "return": v} for arm, v in (("prior", 0.2), ("counterfactual", 0.3))]
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith(".search"))
+    judged = judge(claim, looks + ends, "quick")
+    assert (judged.measured, judged.earlier[0].measured) == (pytest.approx(-0.1), pytest.approx(0.1))
+
+
 def test_policies_drift_to_corners():
     assert all(torch.allclose(policy.sum(1), torch.ones(36, dtype=torch.float64)) for policy in drifting(6))
