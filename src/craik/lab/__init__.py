@@ -7,16 +7,19 @@ What draws imports matplotlib, and is loaded when it is first named.
 import importlib
 from typing import TYPE_CHECKING
 
+from craik.lab.claims import EARLY_STOPPING as EARLY_STOPPING
 from craik.lab.claims import Claim as Claim
 from craik.lab.claims import EachSeed as EachSeed
 from craik.lab.claims import Greatest as Greatest
 from craik.lab.claims import JudgedClaim as JudgedClaim
 from craik.lab.claims import Least as Least
+from craik.lab.claims import Measure as Measure
 from craik.lab.claims import Measurement as Measurement
 from craik.lab.claims import OverSeeds as OverSeeds
 from craik.lab.claims import Paired as Paired
 from craik.lab.claims import bootstrap as bootstrap
 from craik.lab.claims import judge as judge
+from craik.lab.claims import where_stopped as where_stopped
 from craik.lab.conditions import Condition as Condition
 from craik.lab.conditions import above as above
 from craik.lab.conditions import at_least as at_least

@@ -54,6 +54,10 @@ class Measurement:
             raise ValueError(f"a measurement rests on one seed or more, but found n = {self.n}; return None instead")
 
 
+Measure = Callable[[Rows], Measurement | None]
+"""From recorded rows to a measured number; None where they cannot say."""
+
+
 def bootstrap(
     values: Sequence[float | int] | np.ndarray[Any, np.dtype[Any]],
     statistic: Callable[..., Any] = np.median,
@@ -184,7 +188,7 @@ class Least:
         measures: the comparisons.
     """
 
-    measures: Sequence[Callable[[Rows], Measurement | None]]
+    measures: Sequence[Measure]
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """The least of each; None where the rows cannot say one of them."""
@@ -201,22 +205,41 @@ class Greatest:
         measures: the comparisons.
     """
 
-    measures: Sequence[Callable[[Rows], Measurement | None]]
+    measures: Sequence[Measure]
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """The greatest of each; None where the rows cannot say one of them."""
         return _outermost(self.measures, rows, max)
 
 
-def _outermost(
-    measures: Sequence[Callable[[Rows], Measurement | None]], rows: Rows, pick: Callable[[list[float | int]], float | int]
-) -> Measurement | None:
+def _outermost(measures: Sequence[Measure], rows: Rows, pick: Callable[[list[float | int]], float | int]) -> Measurement | None:
     found = [measure(rows) for measure in measures]
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
         return None
     value, low, high = (pick([getattr(one, name) for one in known]) for name in ("value", "low", "high"))
     return Measurement(value, low, high, min(one.n for one in known))
+
+
+EARLY_STOPPING = "Early stopping is a baseline of every comparison."
+"""Why a condition that asked of trainings at their ends alone has been made harder."""
+
+
+def where_stopped(measure: Measure) -> Measure:
+    """Return a measure of trainings that validation has stopped: what a row has as `stopped_X` stands in the place of its X.
+
+    Rows that have no such columns, of records before there were any, say nothing to it: of none it gives None.
+    """
+
+    def measured(rows: Rows) -> Measurement | None:
+        found = [row | stopped for row in rows if (stopped := _stopped(row))]
+        return measure(Rows(found)) if found else None
+
+    return measured
+
+
+def _stopped(row: Row) -> Row:
+    return {key.removeprefix("stopped_"): value for key, value in row.items() if key.startswith("stopped_")}
 
 
 @dataclass(frozen=True)
@@ -237,11 +260,27 @@ class Claim:
     id: str
     text: str
     source: str
-    measure: Callable[[Rows], Measurement | None]
+    measure: Measure
     condition: Condition
     printed: str | None = None
     kind: Kind = "claim"
     tried: str = ""
+
+    def also_stopped(self, of_both: type[Least | Greatest], stopped: Measure | None = None, trainings: str = "both") -> Claim:
+        """The same claim, asked of trainings at their ends, as it was, and of the same where validation stops them.
+
+        Args:
+            of_both: `Least` for what should be large, `Greatest` for what should be small.
+            stopped: the measure where validation stops; None for `where_stopped` of that at the ends.
+            trainings: what validation stops, in the condition's words.
+        """
+        lesser = "lesser" if of_both is Least else "greater"
+        harder = self.condition.saying(f"the {lesser} of that at the ends and that where validation stops {trainings},")
+        return replace(
+            self,
+            measure=of_both((self.measure, stopped or where_stopped(self.measure))),
+            condition=harder.instead_of(self.condition, EARLY_STOPPING, self.measure),
+        )
 
 
 @dataclass(frozen=True)

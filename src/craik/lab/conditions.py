@@ -43,16 +43,27 @@ class Condition:
         test: the same as a function of what was measured.
         presets: the presets at which the claim is meant to be measured.
         earlier: what was asked before, the oldest first; it is judged on the same rows, so that a change can be weighed.
+        of: what the measured number is: how the words begin.
     """
 
     words: str
     test: Callable[[Measured], bool]
     presets: tuple[str, ...] = ("quick", "paper")
     earlier: tuple[Earlier, ...] = ()
+    of: str = ""
 
     def at(self, *presets: str) -> Condition:
         """The same condition, meant for these presets instead of quick and paper."""
         return replace(self, presets=presets)
+
+    def saying(self, more: str) -> Condition:
+        """The same condition, of whose number more is said.
+
+        >>> low_above(0, of="lead,").saying("the lesser of two,").words
+        'lead, the lesser of two, above 0 with its whole interval'
+        """
+        of = f"{self.of.removesuffix(',')}, {more}" if self.of else more
+        return replace(self, words=f"{of} {self.words.removeprefix(self.of).strip()}", of=of)
 
     def instead_of(self, other: Condition, why: str, measure: Callable[[Any], Measured | None] | None = None) -> Condition:
         """The same condition, which took another one's place; both verdicts are shown.
@@ -69,8 +80,8 @@ class Condition:
 
     def __and__(self, other: Condition) -> Condition:
         """Both conditions, on one measured number, with what either took the place of, meant for the first's presets."""
-        words = f"{self.words}, and {other.words}"
-        return Condition(words, lambda m: self.test(m) and other.test(m), self.presets, (*self.earlier, *other.earlier))
+        words, earlier = f"{self.words}, and {other.words}", (*self.earlier, *other.earlier)
+        return Condition(words, lambda m: self.test(m) and other.test(m), self.presets, earlier, self.of)
 
 
 @dataclass(frozen=True)
@@ -90,27 +101,27 @@ class Earlier:
 
 def above(bound: float | int, of: str = "") -> Condition:
     """The value exceeds the bound."""
-    return Condition(_words(of, f"above {_in_full(bound)}"), lambda m: m.value > bound)
+    return _asked(of, f"above {_in_full(bound)}", lambda m: m.value > bound)
 
 
 def at_least(bound: float | int, of: str = "") -> Condition:
     """The value is the bound or more."""
-    return Condition(_words(of, f"at least {_in_full(bound)}"), lambda m: m.value >= bound)
+    return _asked(of, f"at least {_in_full(bound)}", lambda m: m.value >= bound)
 
 
 def below(bound: float | int, of: str = "") -> Condition:
     """The value is less than the bound."""
-    return Condition(_words(of, f"below {_in_full(bound)}"), lambda m: m.value < bound)
+    return _asked(of, f"below {_in_full(bound)}", lambda m: m.value < bound)
 
 
 def at_most(bound: float | int, of: str = "") -> Condition:
     """The value is the bound or less."""
-    return Condition(_words(of, f"at most {_in_full(bound)}"), lambda m: m.value <= bound)
+    return _asked(of, f"at most {_in_full(bound)}", lambda m: m.value <= bound)
 
 
 def equal(number: float | int, of: str = "") -> Condition:
     """The value is the number, exactly."""
-    return Condition(_words(of, f"exactly {_in_full(number)}"), lambda m: m.value == number)
+    return _asked(of, f"exactly {_in_full(number)}", lambda m: m.value == number)
 
 
 def between(low: float | int, high: float | int, of: str = "") -> Condition:
@@ -121,7 +132,7 @@ def between(low: float | int, high: float | int, of: str = "") -> Condition:
     """
     if low > high:
         raise ValueError(f"bounds must lie in their order, but found {low} above {high}; swap them")
-    return Condition(_words(of, f"between {_in_full(low)} and {_in_full(high)}"), lambda m: low <= m.value <= high)
+    return _asked(of, f"between {_in_full(low)} and {_in_full(high)}", lambda m: low <= m.value <= high)
 
 
 def within(distance: float | int, target: float | int, of: str = "") -> Condition:
@@ -132,8 +143,7 @@ def within(distance: float | int, target: float | int, of: str = "") -> Conditio
     """
     if distance < 0:
         raise ValueError(f"a distance must not be negative, but found {distance}; 0 asks for the target itself")
-    words = _words(of, f"within {_in_full(distance)} of {_in_full(target)}")
-    return Condition(words, lambda m: abs(m.value - target) <= distance)
+    return _asked(of, f"within {_in_full(distance)} of {_in_full(target)}", lambda m: abs(m.value - target) <= distance)
 
 
 def within_share(share: float | int, target: float | int, of: str = "") -> Condition:
@@ -146,8 +156,7 @@ def within_share(share: float | int, target: float | int, of: str = "") -> Condi
         raise ValueError(f"a share must not be negative, but found {share}; 0 asks for the target itself")
     if target == 0:
         raise ValueError("a share must be one of a target other than 0, but found 0; take within(distance, 0)")
-    words = _words(of, f"within {_in_full(100 * share)} % of {_in_full(target)}")
-    return Condition(words, lambda m: abs(m.value / target - 1) <= share)
+    return _asked(of, f"within {_in_full(100 * share)} % of {_in_full(target)}", lambda m: abs(m.value / target - 1) <= share)
 
 
 def within_factor(factor: float | int, target: float | int, of: str = "") -> Condition:
@@ -158,29 +167,28 @@ def within_factor(factor: float | int, target: float | int, of: str = "") -> Con
     """
     if factor < 1:
         raise ValueError(f"a factor must be 1 or more, but found {factor}; take its reciprocal")
-    words = _words(of, f"within a factor of {_in_full(factor)} of {_in_full(target)}")
     low, high = sorted((target / factor, factor * target))  # of a negative target the product is the lower end
-    return Condition(words, lambda m: low <= m.value <= high)
+    return _asked(of, f"within a factor of {_in_full(factor)} of {_in_full(target)}", lambda m: low <= m.value <= high)
 
 
 def low_above(bound: float | int, of: str = "") -> Condition:
     """The whole interval exceeds the bound."""
-    return Condition(_words(of, f"above {_in_full(bound)} with its whole interval"), lambda m: m.low > bound)
+    return _asked(of, f"above {_in_full(bound)} with its whole interval", lambda m: m.low > bound)
 
 
 def low_at_least(bound: float | int, of: str = "") -> Condition:
     """No part of the interval is less than the bound."""
-    return Condition(_words(of, f"at least {_in_full(bound)} with its whole interval"), lambda m: m.low >= bound)
+    return _asked(of, f"at least {_in_full(bound)} with its whole interval", lambda m: m.low >= bound)
 
 
 def high_below(bound: float | int, of: str = "") -> Condition:
     """The whole interval is less than the bound."""
-    return Condition(_words(of, f"below {_in_full(bound)} with its whole interval"), lambda m: m.high < bound)
+    return _asked(of, f"below {_in_full(bound)} with its whole interval", lambda m: m.high < bound)
 
 
 def high_at_most(bound: float | int, of: str = "") -> Condition:
     """No part of the interval exceeds the bound."""
-    return Condition(_words(of, f"at most {_in_full(bound)} with its whole interval"), lambda m: m.high <= bound)
+    return _asked(of, f"at most {_in_full(bound)} with its whole interval", lambda m: m.high <= bound)
 
 
 def _in_full(bound: float | int) -> str:
@@ -203,5 +211,5 @@ def _in_full(bound: float | int) -> str:
     return text if math.isclose(float(text), bound, rel_tol=1e-8) or float(longer) != bound else longer
 
 
-def _words(of: str, rule: str) -> str:
-    return f"{of} {rule}".strip()
+def _asked(of: str, rule: str, test: Callable[[Measured], bool]) -> Condition:
+    return Condition(f"{of} {rule}".strip(), test, of=of)

@@ -7,8 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab.claims import Claim, EachSeed, Greatest, Least, Measurement, OverSeeds, Paired, bootstrap, judge
-from craik.lab.conditions import above
+from craik.lab.claims import (
+    EARLY_STOPPING,
+    Claim,
+    EachSeed,
+    Greatest,
+    Least,
+    Measurement,
+    OverSeeds,
+    Paired,
+    bootstrap,
+    judge,
+    where_stopped,
+)
+from craik.lab.conditions import above, high_below, low_above
 from craik.lab.errors import LabError
 from craik.lab.rows import Rows
 
@@ -212,3 +224,56 @@ def test_of_several_comparisons_each_end_is_the_outermost():
     assert Greatest(measures)(Rows([])) == Measurement(0.2, 0.0, 0.4, 5)
     assert Least([*measures, lambda rows: None])(Rows([])) is None
     assert Least([])(Rows([])) is None
+
+
+LEAD = Paired("accuracy", {"method": "ours"}, {"method": "mean"})
+
+
+def stopped_rows(ours, mean, stopped_ours, stopped_mean):
+    return [
+        {"seed": 0, "method": "ours", "accuracy": ours, "stopped_accuracy": stopped_ours, "stopped_at": 0.5},
+        {"seed": 0, "method": "mean", "accuracy": mean, "stopped_accuracy": stopped_mean, "stopped_at": 0.5},
+    ]
+
+
+def asked(rows, **how):
+    ends = claim(measure=LEAD, condition=low_above(0.25, of="lead, median over seeds,").at("other"))
+    judged = judge(ends.also_stopped(Least, **how), rows, "other")
+    return judged.measured, judged.verdict, judged.earlier[0].measured, judged.earlier[0].verdict
+
+
+def test_a_lead_counts_where_it_is_less_beside_what_was_asked_of_the_ends():
+    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.875)) == (0.125, "does not hold so far", 0.5, "holds so far")
+    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.25)) == (0.5, "holds so far", 0.5, "holds so far")
+    own = OverSeeds("stopped_accuracy", {"method": "mean"})
+    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.375), stopped=own) == (0.375, "holds so far", 0.5, "holds so far")
+
+
+def test_an_error_counts_where_it_is_greater():
+    ends = claim(measure=LEAD, condition=high_below(0.25, of="lead"))
+    assert judge(ends.also_stopped(Greatest), stopped_rows(1.0, 0.5, 1.0, 0.25), "quick").measured == 0.75
+
+
+def test_the_condition_says_of_both_what_it_said_of_the_ends():
+    before = low_above(0.25, of="lead, median over seeds,").instead_of(above(0, of="lead"), "a placebo")
+    harder = claim(measure=LEAD, condition=before).also_stopped(Least).condition
+    assert harder.words == (
+        "lead, median over seeds, the lesser of that at the ends and that where validation stops both, above 0.25 with its "
+        "whole interval"
+    )
+    assert [(one.condition.words, one.why) for one in harder.earlier] == [
+        ("lead above 0", "a placebo"),
+        (before.words, EARLY_STOPPING),
+    ]
+    alone = claim(condition=high_below(0.25, of="error")).also_stopped(Greatest, trainings="it").condition
+    assert alone.words.startswith("error, the greater of that at the ends and that where validation stops it, below 0.25")
+    assert claim(condition=above(0)).also_stopped(Least).condition.words.startswith("the lesser of that at the ends and")
+
+
+def test_rows_without_looks_say_nothing_of_stopping():
+    curve = {"seed": 0, "method": "mean"}  # has no such columns
+    assert where_stopped(LEAD)(Rows([*stopped_rows(1.0, 0.5, 1.0, 0.25), curve])).value == 0.75
+    before = [{key: row[key] for key in ("seed", "method", "accuracy")} for row in stopped_rows(1.0, 0.5, 0.0, 0.0)[:2]]
+    assert where_stopped(LEAD)(Rows(before)) is None
+    assert where_stopped(lambda rows: Measurement(0, 0, 0, 1))(Rows(before)) is None
+    assert asked(before) == (None, "not measurable here", 0.5, "holds so far")
