@@ -1,38 +1,7 @@
-"""Comparisons that are asked twice."""
+"""Claims of trained methods: asked at the ends, and where validation stops."""
 
 from craik.experiments.conflict import colours, peers, units
-from craik.experiments.conflict.stopping import lesser, twice
-from craik.lab import Claim, Paired, Rows, judge, low_above
-
-LEAD = Paired("accuracy", {"method": "ours"}, {"method": "mean"})
-
-
-def rows(ours, mean, stopped_ours, stopped_mean):
-    return [
-        {"seed": 0, "method": "ours", "accuracy": ours, "stopped_accuracy": stopped_ours},
-        {"seed": 0, "method": "mean", "accuracy": mean, "stopped_accuracy": stopped_mean},
-    ]
-
-
-def asked(found):
-    claim = Claim("x.y", "It is ahead.", "ours", lesser(LEAD), twice(low_above, 0.25, "lead, median over seeds,", LEAD))
-    judged = judge(claim, found, "quick")
-    return judged.measured, judged.verdict, judged.earlier[0].measured, judged.earlier[0].verdict
-
-
-def test_a_lead_counts_where_it_is_less_beside_what_was_asked_of_the_ends():
-    assert asked(rows(1.0, 0.5, 1.0, 0.875)) == (0.125, "does not hold so far", 0.5, "holds so far")
-    assert asked(rows(1.0, 0.5, 1.0, 0.25)) == (0.5, "holds so far", 0.5, "holds so far")
-    words = twice(low_above, 0.25, "lead, median over seeds,", LEAD).words
-    assert words == (
-        "lead, median over seeds, the lesser of that at the ends and that where validation stops, above 0.25 with its whole "
-        "interval"
-    )
-
-
-def test_rows_of_before_there_were_looks_cannot_say():
-    before = [{key: row[key] for key in ("seed", "method", "accuracy")} for row in rows(1.0, 0.5, 0.0, 0.0)]
-    assert asked(before) == (None, "not measurable here", 0.5, "holds so far")
+from craik.lab import Rows, judge, where_stopped
 
 
 def test_of_peers_those_count_that_are_best_at_their_ends_and_those_that_are_best_stopped():
@@ -43,8 +12,8 @@ def test_of_peers_those_count_that_are_best_at_their_ends_and_those_that_are_bes
             ("AND 1", 0.0, 0.75, 0.75), ("Fish", 0.01, 0.5, 0.25), ("Fish", 0.1, 0.25, 0.625)
         )
     ]  # fmt: skip
-    assert peers.claims.less(("AND 1",), ("Fish",))(Rows(found)).value == 0.25
-    assert peers.claims.lesser(("AND 1",), ("Fish",))(Rows(found)).value == 0.125
+    measure = peers.claims.less(("AND 1",), ("Fish",))
+    assert (measure(Rows(found)).value, where_stopped(measure)(Rows(found)).value) == (0.25, 0.125)
 
 
 def test_a_ratio_of_errors_counts_where_it_is_greater_and_each_earlier_condition_stays():
