@@ -1,9 +1,6 @@
 """What is claimed of parts, and how it is measured: differences within a seed, whose methods share boards and starts."""
 
-from collections.abc import Callable
-
-from craik.experiments.skips.comparing.stopped import GREATER, LESSER, WHY, greater, lesser
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_at_most, low_above, number
+from craik.lab import Claim, Greatest, Least, Measure, Measurement, Rows, bootstrap, high_at_most, low_above, number
 
 
 def differences(rows: Rows, world: str, column: str, ours: str, theirs: str) -> list[float]:
@@ -14,7 +11,7 @@ def differences(rows: Rows, world: str, column: str, ours: str, theirs: str) -> 
     return [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
 
 
-def _difference(world: str, column: str, theirs: str) -> Callable[[Rows], Measurement | None]:
+def _difference(world: str, column: str, theirs: str) -> Measure:
     def measure(rows: Rows) -> Measurement | None:
         found = differences(rows, world, column, "parts", theirs)
         return bootstrap(found) if found else None
@@ -27,13 +24,6 @@ def _fewer(rows: Rows) -> Measurement | None:
     return bootstrap(found) if found else None
 
 
-_AHEAD, _TWINS, _OVER_SIX = (
-    _difference(world, "accuracy", theirs) for world, theirs in (("two", "whole"), ("twins", "whole"), ("two", "fixed-6"))
-)
-_ASKED = "test accuracy of parts less that of whole frames, median over seeds,"
-_ASKED_FEWER = "evaluations of a roll-out of whole frames less those of parts, median over seeds,"
-_ASKED_TWINS = "test accuracy of parts less that of whole frames, twins, median over seeds,"
-_ASKED_SIX = "test accuracy of parts less that of fixed steps of 6, median over seeds,"
 _SOURCE = "thesis chapter 5, limitations: several parallel processes"
 _TRIED = (
     "Board, codes and schedules are those of skips-corrupted; nothing was searched; one trial showed what ties cost a ball at "
@@ -46,35 +36,35 @@ CLAIMS = (
         id="skips-parts.ahead",
         text="Two balls, each matched at its own distances, both end right more often than matched as one frame.",
         source=_SOURCE,
-        measure=lesser(_AHEAD),
-        condition=low_above(0, of=f"{_ASKED} {LESSER}").instead_of(low_above(0, of=_ASKED), WHY, _AHEAD),
+        measure=_difference("two", "accuracy", "whole"),
+        condition=low_above(0, of="test accuracy of parts less that of whole frames, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least),
     Claim(
         kind="hypothesis",
         id="skips-parts.fewer",
         text="Matched at their own distances both balls reach the floor in fewer evaluations.",
         source=_SOURCE,
-        measure=lesser(_fewer),
-        condition=low_above(0, of=f"{_ASKED_FEWER} {LESSER}").instead_of(low_above(0, of=_ASKED_FEWER), WHY, _fewer),
+        measure=_fewer,
+        condition=low_above(0, of="evaluations of a roll-out of whole frames less those of parts, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least),
     Claim(
         kind="control",
         id="skips-parts.twins",
         text="Where both balls are the same, parts have no such advantage.",
         source=_SOURCE,
-        measure=greater(_TWINS),
-        condition=high_at_most(0.1, of=f"{_ASKED_TWINS} {GREATER}").instead_of(high_at_most(0.1, of=_ASKED_TWINS), WHY, _TWINS),
+        measure=_difference("twins", "accuracy", "whole"),
+        condition=high_at_most(0.1, of="test accuracy of parts less that of whole frames, twins, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Greatest),
     Claim(
         kind="ours",
         id="skips-parts.over-six",
         text="They end right more often than by fixed steps of 6, too.",
         source=_SOURCE,
-        measure=lesser(_OVER_SIX),
-        condition=low_above(0, of=f"{_ASKED_SIX} {LESSER}").instead_of(low_above(0, of=_ASKED_SIX), WHY, _OVER_SIX),
+        measure=_difference("two", "accuracy", "fixed-6"),
+        condition=low_above(0, of="test accuracy of parts less that of fixed steps of 6, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least),
 )
