@@ -4,8 +4,7 @@ That the AND-mask may stop early without shortcuts was asked afterwards, of the 
 """
 
 from craik.experiments.conflict.shortcuts.training import SOLVED
-from craik.experiments.conflict.stopping import WHY
-from craik.lab import Claim, Measurement, OverSeeds, Paired, Rows, at_least, at_most, bootstrap, low_above
+from craik.lab import EARLY_STOPPING, Claim, Measurement, OverSeeds, Paired, Rows, at_least, at_most, bootstrap, low_above
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 
@@ -104,7 +103,9 @@ CLAIMS = (
         condition=low_above(
             0.0,
             of="test accuracy without shortcuts, less the most that the AND-mask can have had at any look, median over seeds,",
-        ).instead_of(low_above(0.0, of="difference of test accuracy without shortcuts, median over seeds,"), WHY, AHEAD),
+        ).instead_of(
+            low_above(0.0, of="difference of test accuracy without shortcuts, median over seeds,"), EARLY_STOPPING, AHEAD
+        ),
         kind="ours",
     ),
 )
