@@ -7,9 +7,9 @@ import torch
 
 from craik.experiments.robustness import transfer
 from craik.experiments.robustness.classifiers import parts
-from craik.experiments.robustness.transfer.ensembles import CORNERS, WAYS, coded
+from craik.experiments.robustness.transfer.ensembles import CORNERS, WAYS, Looks, coded, defended
 from craik.experiments.robustness.transfer.run import Config
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 
 CONFIG = Config(train=40, steps=2, draws=2, training_steps=2, forests=True)
 
@@ -29,6 +29,37 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     for claim in transfer.EXPERIMENT.claims:
         assert judge(claim, made, "quick").measured is not None, claim.id
     assert set(transfer.EXPERIMENT.figures(Rows(rows))) == {"pairs", "agreement", "defences"}
+    assert all(row["stopped_at"] in (0.5, 0.75, 1.0) for row in Rows(rows).where(kind="defence"))
+    for claim in transfer.EXPERIMENT.claims:  # of a record before there were looks
+        before = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in made]
+        judged = judge(claim, before, "quick")
+        assert judged.measured is not None or judged.earlier[-1].measured is not None
+
+
+def test_each_half_stops_for_the_other():
+    found = iter(([1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]))
+    looks = Looks(lambda model: {"one": torch.tensor(next(found))})
+    for step in range(3):
+        looks(torch.nn.Identity(), (step + 1) / 3)
+    # The first half is 0 at the second look alone, where the second half is 1; the second is 0 at the last, the first 1 there.
+    assert looks.stopped("one") == {"stopped_at": pytest.approx((2 / 3 + 1) / 2), "stopped_error": 1.0}
+    assert looks.stopped("other") == {}
+
+
+def test_looks_change_nothing_of_a_defence(monkeypatch):
+    data = parts(100, "8-9", 40)
+    seen = []
+
+    def trained():
+        looks = Looks(lambda model: seen.append(0) or {"one": model(data.test.x).argmax(1).double()})
+        return defended("none", 0.0, [], data.target, CONFIG.ball("2"), 3, 100, looks).state_dict()
+
+    looked = trained()
+    assert len(seen) == 3
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    alone = trained()
+    assert len(seen) == 3
+    assert all(torch.equal(values, alone[name]) for name, values in looked.items())
 
 
 def test_models_that_are_wrong_already_are_left_out(rows):

@@ -9,7 +9,7 @@ from torch import Generator, Tensor, nn
 
 from craik.agreement import AndMask, Mean, Rule
 from craik.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, fitted
-from craik.lab import Row
+from craik.lab import EarlyStopping, Row, number
 from craik.methods.robustness import (
     Ball,
     Sample,
@@ -116,25 +116,69 @@ def defences(
         "plain mean": agreed_attack(attackers["plain"], x, y, ball, steps, RULES["mean"]),
     }
     own = eight(data.target, seed + 100)
-    for way, weight in WAYS.items():
-        model = defended(way, weight, own, data.target, ball, training_steps, seed)
+
+    def misses(model: nn.Module) -> dict[str, Tensor]:
+        """Return which test examples each attack makes a model miss, the one on itself included."""
         shown = {**attacks, "white box": maximum_confidence(model, x, y, ball, steps)}
-        for attack, points in shown.items():
-            found = float(missed(model, points, y).double().mean())
-            yield {"kind": "defence", "pair": pair, "way": way, "attack": attack, "error": found, "steps": training_steps}
+        return {attack: missed(model, points, y).double() for attack, points in shown.items()}
+
+    for way, weight in WAYS.items():
+        looks = Looks(misses)
+        model = defended(way, weight, own, data.target, ball, training_steps, seed, looks)
+        for attack, found in misses(model).items():
+            row: Row = {"kind": "defence", "pair": pair, "way": way, "attack": attack, "error": float(found.mean())}
+            yield {**row, "steps": training_steps, **looks.stopped(attack)}
 
 
-def defended(way: Way, weight: float, own: list[Classifier], sample: Sample, ball: Ball, steps: int, seed: int) -> nn.Module:
-    """Return a perceptron trained on all examples at each step, with what the way adds to the loss."""
+class Looks:
+    """What an attack does to a model that stops early: on one half of the test examples where it does least to the other.
+
+    There are no examples but those, so each half validates for the other, under the very attack that is judged.
+
+    Args:
+        misses: which test examples each attack makes a model miss, by attack.
+    """
+
+    def __init__(self, misses: Callable[[nn.Module], dict[str, Tensor]]) -> None:
+        self._misses = misses
+        self._due = EarlyStopping(10)
+        self._stopping: dict[tuple[str, int], EarlyStopping] = {}
+
+    def __call__(self, model: nn.Module, share: float) -> None:
+        """Look at a model after a share of its training, if it is time."""
+        if self._due.due(share):
+            for attack, found in self._misses(model).items():
+                for half in (0, 1):
+                    stopping = self._stopping.setdefault((attack, half), EarlyStopping(10, "lowest"))
+                    stopping.look(share, float(found[1 - half :: 2].mean()), {"error": float(found[half::2].mean())})
+
+    def stopped(self, attack: str) -> Row:
+        """Return the error where validation stopped the model, and when, mean over both halves; nothing without a look."""
+        rows = [self._stopping[attack, half].row for half in (0, 1) if (attack, half) in self._stopping]
+        return {name: sum(number(row, name) for row in rows) / len(rows) for name in (rows[0] if rows else ())}
+
+
+def defended(
+    way: Way,
+    weight: float,
+    own: list[Classifier],
+    sample: Sample,
+    ball: Ball,
+    steps: int,
+    seed: int,
+    watch: Callable[[nn.Module, float], None],
+) -> nn.Module:
+    """Return a perceptron trained on all examples at each step, with what the way adds to the loss; watched at each step."""
     x, y = sample
     model = mlp(64, 2, Generator().manual_seed(seed), 50, 1, "default").double()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2, weight_decay=weight if way == "decay" else 0.0)
     extra = _extra(way, own, sample, ball)
-    for _ in range(steps):
+    for step in range(steps):
         optimizer.zero_grad()
         total = loss(model(x), y).mean() + weight * extra(model)
         total.backward()
         optimizer.step()
+        watch(model, (step + 1) / steps)
     return model.eval()
 
 
