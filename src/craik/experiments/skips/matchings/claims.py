@@ -1,7 +1,5 @@
 """What is claimed of ASI's choices; written before any judged run. Differences are within a seed: same boards, same start."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from craik.experiments.skips.comparing.measures import above_frequent, ahead
@@ -9,8 +7,8 @@ from craik.experiments.skips.comparing.outcomes import LEARNT
 from craik.lab import (
     Claim,
     Condition,
-    EachSeed,
     Least,
+    Measure,
     Measurement,
     OverSeeds,
     Rows,
@@ -35,7 +33,7 @@ def reader_difference(rows: Rows) -> Measurement | None:
     return bootstrap(apart) if apart else None
 
 
-def ahead_where_learnt(method: str, over: str) -> Callable[[Rows], Measurement | None]:
+def ahead_where_learnt(method: str, over: str) -> Measure:
     """Return the measure `ahead`; None where neither has learnt anything: by the median over seeds, as in `skips-accuracy`."""
 
     def measure(rows: Rows) -> Measurement | None:
@@ -46,7 +44,7 @@ def ahead_where_learnt(method: str, over: str) -> Callable[[Rows], Measurement |
     return measure
 
 
-def _hypothesis(name: str, text: str, source: str, measure: EachSeed, condition: Condition, tried: str = _TRIED) -> Claim:
+def _hypothesis(name: str, text: str, source: str, measure: Measure, condition: Condition, tried: str = _TRIED) -> Claim:
     return Claim(
         id=f"skips-matchings.{name}",
         kind="hypothesis",
