@@ -1,11 +1,8 @@
 """What is claimed of streams of sub-tasks; written before any judged run. The thesis only proposes: hypotheses."""
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 
-from craik.lab import Claim, Condition, EachSeed, Least, Rows, high_below, low_above, number
+from craik.lab import Claim, EachSeed, Least, Rows, high_below, low_above, number
 
 _SOURCE = "thesis chapter 5, outlook: once sub-tasks are solved 'there is no learning signal left for the teacher'"
 _TRIED = (
@@ -23,21 +20,21 @@ def _ends(group: Rows, domain: str, key: str) -> tuple[float, float] | None:
     return (number(ordered[0], key), number(ordered[-1], key)) if ordered else None
 
 
-def gain(group: Rows, key: str = "gain") -> float | None:
+def gain(group: Rows) -> float | None:
     """Return what the stream's teacher is worth at the end."""
-    found = _ends(group, "stream", key)
+    found = _ends(group, "stream", "gain")
     return None if found is None else found[1]
 
 
-def against_fixed(group: Rows, key: str = "gain") -> float | None:
+def against_fixed(group: Rows) -> float | None:
     """Return what it is worth more than the fixed domain's."""
-    found = [_ends(group, domain, key) for domain in ("stream", "fixed")]
+    found = [_ends(group, domain, "gain") for domain in ("stream", "fixed")]
     return None if found[0] is None or found[1] is None else found[0][1] - found[1][1]
 
 
-def against_untrained(group: Rows, key: str = "gain") -> float | None:
+def against_untrained(group: Rows) -> float | None:
     """Return what it is worth more than before it was trained."""
-    found = _ends(group, "stream", key)
+    found = _ends(group, "stream", "gain")
     return None if found is None else found[1] - found[0]
 
 
@@ -53,40 +50,25 @@ def staying(group: Rows) -> float | None:
     return None if found[0] is None or found[1] is None else found[0][1] / max(found[1][1], 1e-12)
 
 
-def _both(number: Callable[..., float | None]) -> Least:
-    """Return a measure: the lesser of what fresh students give at their ends and where validation stops them."""
-    return Least([EachSeed(partial(number, key=key), np.median) for key in ("gain", "stopped_gain")])
-
-
-def _above_in_both(what: str, number: Callable[[Rows], float | None]) -> Condition:
-    return low_above(
-        0.0, of=f"{what}, median over seeds, the lesser of that at fresh students' ends and that where validation stops them,"
-    ).instead_of(
-        low_above(0.0, of=f"{what}, median over seeds,"),
-        "Early stopping is a baseline of every comparison.",
-        EachSeed(number, np.median),
-    )
-
-
 CLAIMS = (
     Claim(
         id="distill-stream.useful",
         kind="hypothesis",
         text="Over a stream of sub-tasks a teacher stays useful to a fresh student of another one.",
         source=_SOURCE,
-        measure=_both(gain),
-        condition=_above_in_both("accuracy less that without a teacher, after the last stage", gain),
+        measure=EachSeed(gain, np.median),
+        condition=low_above(0.0, of="accuracy less that without a teacher, after the last stage, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least),
     Claim(
         id="distill-stream.above-fixed",
         kind="hypothesis",
         text="It is worth more than a teacher of one sub-task, trained as long.",
         source=_SOURCE,
-        measure=_both(against_fixed),
-        condition=_above_in_both("gain less that of the fixed domain's teacher, after the last stage", against_fixed),
+        measure=EachSeed(against_fixed, np.median),
+        condition=low_above(0.0, of="gain less that of the fixed domain's teacher, after the last stage, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least),
     Claim(
         id="distill-stream.fades",
         kind="hypothesis",
@@ -114,8 +96,8 @@ CLAIMS = (
         kind="control",
         text="It is what the teacher has learnt: before training it is worth less.",
         source="ours; a control",
-        measure=_both(against_untrained),
-        condition=_above_in_both("gain after the last stage less that of the untrained teacher", against_untrained),
+        measure=EachSeed(against_untrained, np.median),
+        condition=low_above(0.0, of="gain after the last stage less that of the untrained teacher, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least),
 )
