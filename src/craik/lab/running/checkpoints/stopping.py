@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from craik.lab.rows import Row, Scalar
 
@@ -65,3 +66,11 @@ class EarlyStopping:
         if better:
             self.validation = now
             self.row = {"stopped_at": share, **{f"stopped_{name}": value for name, value in found.items()}}
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint of a training keeps of its looks."""
+        return {"looked": self.looked, "validation": self.validation, "row": dict(self.row)}
+
+    def load_state_dict(self, state: Mapping[str, Any], /) -> None:
+        """Go on where `state_dict` was taken."""
+        self.looked, self.validation, self.row = state["looked"], state["validation"], dict(state["row"])

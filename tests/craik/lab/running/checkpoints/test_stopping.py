@@ -40,3 +40,15 @@ def test_a_step_that_jumps_over_looks_is_looked_at_once():
 def test_no_look_is_refused():
     with pytest.raises(ValueError, match="looks should be 1 or more"):
         EarlyStopping(0)
+
+
+def test_looks_go_on_where_they_were():
+    whole, first, second = EarlyStopping(4), EarlyStopping(4), EarlyStopping(4)
+    for step, validation in enumerate((0.2, 0.6, 0.9, 0.4), 1):
+        if step == 3:
+            second.load_state_dict(first.state_dict())
+        for stopping in (whole, first if step < 3 else second):
+            if stopping.due(step / 4):
+                stopping.look(step / 4, validation, {"accuracy": step})
+    assert second == whole
+    assert second.row == {"stopped_at": 0.75, "stopped_accuracy": 3}
