@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from craik.experiments.robustness import reprogramming
-from craik.experiments.robustness.reprogramming.run import Config, squares
-from craik.lab import Rows, judge
+from craik.experiments.robustness.reprogramming.run import Config, squares, tasks
+from craik.lab import EarlyStopping, Rows, judge
 
 CONFIG = Config(letters=64, host_steps=2, steps=2, batch=8, hosts=3)
 
@@ -19,6 +19,25 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     for claim in reprogramming.EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None, claim.id
     assert reprogramming.EXPERIMENT.figures(Rows(rows))
+    assert all({"stopped_at", "stopped_new" if row["kind"] == "shared" else "stopped_accuracy"} <= row.keys() for row in rows)
+    before = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in rows]
+    for claim in reprogramming.EXPERIMENT.claims:  # of a record before there were looks
+        judged = judge(claim, before, "quick")
+        assert judged.measured is not None or judged.earlier[-1].measured is not None
+
+
+def test_looks_change_nothing_of_a_program(rows, monkeypatch):
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    alone = list(reprogramming.run.shared(CONFIG, tasks(CONFIG.seed)["digits"]))
+    looked = [row for row in rows if row["kind"] == "shared"]
+    assert [{key: row[key] for key in other} for row, other in zip(looked, alone, strict=True)] == alone
+
+
+def test_digits_to_stop_on_are_others():
+    read = tasks(0)["digits"]
+    sizes = [len(part.y) for part in read]
+    assert sizes == [1000, 700, 96]
+    assert len(torch.cat([part.x for part in read]).flatten(1).unique(dim=0)) == sum(sizes)
 
 
 def test_every_host_state_and_task_is_there(rows):

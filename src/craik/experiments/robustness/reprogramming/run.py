@@ -6,9 +6,9 @@ Which host label stands for which task label is chosen for every host alike: the
 unprogrammed pictures match best.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -16,12 +16,13 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.agreement import AndMask, Mean, Rule, combine
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed
 from craik.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
 from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.digits import digits
 from craik.tasks.pictures.glyphs import LETTERS, glyphs
 from craik.tasks.pictures.images import Images
+from craik.tasks.streams import stream
 
 SIZE, PATCH, LABELS = 24, 8, 10
 
@@ -114,11 +115,21 @@ def squares(seed: int, count: int) -> Images:
     return Images(x.repeat_interleave(2, 2).repeat_interleave(2, 3), y)
 
 
-def tasks(seed: int) -> dict[str, tuple[Images, Images]]:
-    """Return each task's pictures to train a program on and to read errors on, in [-1, 1]."""
+class Task(NamedTuple):
+    """Pictures to train a program on, to read errors on, and to stop on, in [-1, 1]."""
+
+    train: Images
+    test: Images
+    validation: Images
+
+
+def tasks(seed: int) -> dict[str, Task]:
+    """Return each task's pictures; digits have the 96 to stop on that were left over."""
     read = digits(seed, train=1000, validation=1, test=700)
-    pairs = {"digits": (read.train, read.test), "squares": (squares(seed, 2000), squares(seed + 2**32, 1000))}
-    return {name: (shifted(train), shifted(test)) for name, (train, test) in pairs.items()}
+    left = digits(seed, train=1000, validation=701, test=96).test
+    counted = squares(seed, 2000), squares(seed + 2**32, 1000), squares(stream(seed, "validation").initial_seed(), 1000)
+    parts = {"digits": (read.train, read.test, left), "squares": counted}
+    return {name: Task(*(shifted(one) for one in some)) for name, some in parts.items()}
 
 
 def shifted(images: Images) -> Images:
@@ -143,15 +154,19 @@ def run(config: Config) -> Iterator[Row]:
     yield from shared(config, found["digits"])
 
 
-def of_host(config: Config, kind: Kind, one: nn.Module, task: tuple[Images, Images]) -> Row:
-    """Return a host's accuracy on a task with and without a program."""
-    train, test = task
+def of_host(config: Config, kind: Kind, one: nn.Module, task: Task) -> Row:
+    """Return a host's accuracy on a task with and without a program, and with one that stops early."""
+    train, test, validation = task
     table = label_map(one, train, config)
-    program, before = programmed([one], [table], train, config, Mean()), blank_program()
+
+    def look(program: Program) -> Look:
+        return Look(read_by(one, table, program, validation), {"accuracy": read_by(one, table, program, test)})
+
+    (program, stopped), before = programmed([one], [table], train, config, Mean(), look), blank_program()
     return {
         "without": read_by(one, table, before, test), "accuracy": read_by(one, table, program, test),
         "bias": biased(one, table, train, test, config) if kind == "linear" else None,
-        "shift": shift(one, before, program, test), "budget": config.steps,
+        "shift": shift(one, before, program, test), "budget": config.steps, **stopped,
     }  # fmt: skip
 
 
@@ -168,13 +183,31 @@ def label_map(one: nn.Module, train: Images, config: Config) -> LabelMap:
         return best_matching(frozen(one, blank_program()(train.x)), train.y, LABELS)
 
 
-def programmed(hosts: list[nn.Module], tables: list[LabelMap], train: Images, config: Config, rule: Rule) -> Program:
-    """Return a program trained on hosts, their gradients combined by a rule; one host is its own average."""
+class Look(NamedTuple):
+    """What is found of a program on the way: a number to stop on, and what it is worth."""
+
+    validation: float
+    found: Row
+
+
+def programmed(
+    hosts: list[nn.Module],
+    tables: list[LabelMap],
+    train: Images,
+    config: Config,
+    rule: Rule,
+    look: Callable[[Program], Look],
+) -> tuple[Program, Row]:
+    """Return a program trained on hosts, their gradients combined by a rule, and what it was worth where validation was best.
+
+    One host is its own average.
+    """
     program = Program((1, SIZE, SIZE), (PATCH, PATCH), Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(program.parameters(), config.rate)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 100, config.decay)
     generator = Generator().manual_seed(config.seed)
-    saved = checkpoint("program", program, optimizer, schedule, generator)
+    stopping = EarlyStopping()
+    saved = checkpoint("program", program, optimizer, schedule, generator, stopping)
     for step in range(saved.done, config.steps):
         some = torch.randint(0, len(train.y), (config.batch,), generator=generator)
         losses = [
@@ -185,22 +218,27 @@ def programmed(hosts: list[nn.Module], tables: list[LabelMap], train: Images, co
         program.weight.grad = combine(rule, gradients).gradient
         optimizer.step()
         schedule.step()
+        if stopping.due(share := (step + 1) / config.steps):
+            stopping.look(share, *look(program))
         saved.keep(step + 1)
     saved.stay()
-    return program
+    return program, stopping.row
 
 
-def shared(config: Config, task: tuple[Images, Images]) -> Iterator[Row]:
-    """Yield what programs of several perceptrons are worth on one that they have not seen."""
-    train, test = task
-    *hosts, new = [trained("mlp", config, config.seed + 10 + index) for index in range(config.hosts)]
+def shared(config: Config, task: Task) -> Iterator[Row]:
+    """Yield what programs of several perceptrons are worth on one that they have not seen; another one stops them early."""
+    train, test, validation = task
+    *hosts, new, other = [trained("mlp", config, config.seed + 10 + index) for index in range(config.hosts + 1)]
     rules: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(0.5)}
-    *tables, last = [label_map(one, train, config) for one in (*hosts, new)]
+    *tables, last, others = [label_map(one, train, config) for one in (*hosts, new, other)]
 
     def tried(name: str, count: int) -> Row:
-        program = programmed(hosts[:count], tables[:count], train, config, rules.get(name, Mean()))
+        def look(program: Program) -> Look:
+            return Look(read_by(other, others, program, validation), {"new": read_by(new, last, program, test)})
+
+        program, stopped = programmed(hosts[:count], tables[:count], train, config, rules.get(name, Mean()), look)
         own = sum(read_by(one, table, program, test) for one, table in zip(hosts, tables, strict=True)) / len(hosts)
-        return {"own": own, "new": read_by(new, last, program, test), "budget": config.steps}
+        return {"own": own, "new": read_by(new, last, program, test), "budget": config.steps, **stopped}
 
     for name in ("one host", *rules):
         count = 1 if name == "one host" else len(hosts)
