@@ -9,7 +9,7 @@ from torch import Generator
 from craik.distill import Unrolling
 from craik.experiments.distill.board import EXPERIMENT, boards
 from craik.experiments.distill.board import run as board
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,8 @@ def test_rows_claims_and_figures(config, monkeypatch):
     for claim in EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["accuracy"]
+    assert [row["method"] for row in rows if "stopped_accuracy" in row] == ["asi", "asi-and-mask"]
+    assert all(row["stopped_at"] in (0.5, 1.0) and "stopped_unseen" in row for row in rows if "stopped_accuracy" in row)
     assert board.progress(config, rows[-1])[0] == 1
     some = list(board.run(replace(config, methods=("asi", "no-teacher"))))
     assert some == [{k: v for k, v in row.items() if k != "seed"} for row in rows if row["method"] in ("asi", "no-teacher")]
@@ -71,9 +73,31 @@ def test_frames_that_are_seen_are_the_named_ones(falls, config):
 def made_up(**accuracies):
     found = {"frequent": 0.3, "no-teacher": 0.6, "ldt-placebo": 0.6} | accuracies
     return [
-        {"seed": seed, "method": method, "accuracy": value, "unseen": value}
+        {"seed": seed, "method": method, "accuracy": value, "unseen": value, "last": value}
+        | ({"stopped_accuracy": value, "stopped_unseen": value} if method.startswith("asi") else {})
         for seed in range(6) for method, value in found.items()
     ]  # fmt: skip
+
+
+def test_both_sides_are_read_at_their_ends_and_where_they_stop():
+    rows = [
+        {"seed": 0, "method": "ldt", "accuracy": 0.9, "last": 0.6},
+        {"seed": 0, "method": "asi", "accuracy": 0.5, "stopped_accuracy": 0.7},
+    ]
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith("ldt-above-asi"))
+    found = judge(claim, rows, "quick")
+    assert found.measured == pytest.approx(0.6 - 0.5)
+    assert found.earlier[0].measured == pytest.approx(0.9 - 0.5)
+    assert judge(claim, [{k: v for k, v in row.items() if k != "stopped_accuracy"} for row in rows], "quick").measured is None
+
+
+def test_looks_change_nothing_of_a_dynamics_model(config, falls, monkeypatch):
+    looked, report = board.train_dynamics(config, falls, masked=False)
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    alone, other = board.train_dynamics(config, falls, masked=False)
+    assert {key: report[key] for key in other} == other
+    for one, two in zip(looked.parameters(), alone.parameters(), strict=True):
+        assert torch.equal(one, two)
 
 
 def test_claims_can_hold_and_fail():

@@ -20,7 +20,7 @@ from craik.distill.examples.streams import Stream
 from craik.experiments.distill.board.boards import Falls, Part, draw
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron, relu_mlp
 from craik.schedules import Linear
@@ -100,7 +100,10 @@ def run(config: Config) -> Iterator[Row]:
 
 
 def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerceptron, Row]:
-    """Train a dynamics model by ASI; each style's loss is the mean over its boards of a batch."""
+    """Train a dynamics model by ASI; each style's loss is the mean over its boards of a batch.
+
+    What it has where held-out boards are best is reported beside, from the boards that students are stopped on.
+    """
     generator = Generator().manual_seed(config.seed + 2**32)
     train = falls.train
     codes, weights = train.frames.frame_shape[0], Generator().manual_seed(config.seed)
@@ -113,7 +116,8 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
     forcing = Linear(max(1, round(config.sampling * config.steps)))
     styles = torch.arange(2).repeat_interleave(config.batch)
     name = "asi-and-mask" if masked else "asi"
-    saved = checkpoint(name, model, optimizer, generator, numbers := [0, 0.0])
+    stopping = EarlyStopping()
+    saved = checkpoint(name, model, optimizer, generator, numbers := [0, 0.0], stopping)
     for step in range(saved.done, config.steps):
         share = step / config.steps
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * max(0.02, min(1.0, (1 - share) / 0.3))
@@ -132,9 +136,14 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         numbers[:] = numbers[0] + matched.evaluations, matched.mean_skip
+        if stopping.due((step + 1) / config.steps):
+            selected = rolled(model, falls, falls.selection)
+            if stopping.validation is None or selected > stopping.validation:  # elsewhere nothing is kept
+                found: Row = {key: rolled(model, falls, part) for key, part in falls.tests()}
+                stopping.look((step + 1) / config.steps, selected, found)
         saved.keep(step + 1)
     saved.stay()
-    return model, {"evaluations": numbers[0], "skip": numbers[1]}
+    return model, {"evaluations": numbers[0], "skip": numbers[1], **stopping.row}
 
 
 def rolled(model: CodePerceptron, falls: Falls, part: Part) -> float:
