@@ -12,7 +12,7 @@ from craik.agreement import Agreement, AndMask, GeometricMean, Homogeneous, Mean
 from craik.experiments.own_data import linear_units
 from craik.experiments.own_data.linear_units import directions, run
 from craik.experiments.own_data.linear_units.training import METHODS, Settings, penalised, train
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from normalise_oracles import published_step
 
 EXPERIMENT = linear_units.EXPERIMENT
@@ -153,6 +153,7 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     finals = Rows(rows).where(kind="final")
     assert len(finals) == len(run.CELLS) * 2 * len(METHODS)
     assert all(row["least"] <= row["within"] for row in finals)
+    assert all(row["stopped_within"] == row["within"] for row in finals)  # of one trial and step there is one look
     verdicts = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
     assert verdicts["own-data-linear-units.same"] == "holds so far"
     assert verdicts["own-data-linear-units.iga"] == "not measurable here"
@@ -174,7 +175,7 @@ def test_every_claim_can_fail_and_hold():
                 {
                     "kind": "final", "seed": seed, "example": example, "scrambled": turned, "environments": count,
                     "method": method, "within": (error := 0.01 if method in good and (easy or not turned) else 0.45),
-                    "across": error - 0.1 * easy,
+                    "across": error - 0.1 * easy, "stopped_within": error, "stopped_across": error - 0.1 * easy,
                 }
                 for seed in range(6) for example, turned in run.CELLS for count in (3, 8) for method in METHODS
             ] + [{"kind": "same", "seed": seed, "difference": float(easy)} for seed in range(6)]  # fmt: skip
@@ -182,6 +183,25 @@ def test_every_claim_can_fail_and_hold():
                 found[claim.id].add(judge(claim, made, "paper").verdict)
     for name, verdicts in found.items():
         assert {"holds", "does not hold"} <= verdicts, name
+
+
+def test_looks_change_nothing_and_choose_a_time(monkeypatch):
+    config = run.Config(examples=20, steps=4, trials=2)
+    splits = run.draw(config, "margin", False, 3)
+    looked = run.errors_of(config, "margin", splits, METHODS["Cochran"], 5)
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    alone = run.errors_of(config, "margin", splits, METHODS["Cochran"], 5)
+    assert {"stopped_within", "stopped_across"} == looked.keys() - alone.keys()
+    assert {key: looked[key] for key in alone} == alone
+
+
+def test_a_claim_is_asked_of_stopped_trials_too():
+    row = {"kind": "final", "example": "margin", "scrambled": False, "environments": 3, "method": "AND-mask, published"}
+    rows = [{**row, "seed": seed, "within": 0.3, "stopped_within": 0.05} for seed in range(6)]
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith("three-few"))
+    found = judge(claim, rows, "quick")
+    assert (found.measured, found.verdict) == (pytest.approx(0.05), "does not hold")
+    assert (found.earlier[0].measured, found.earlier[0].verdict) == (pytest.approx(0.3), "holds")
 
 
 def test_examples_come_in_halves():

@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 from craik.agreement import Agreement, AndMask
 from craik.experiments.own_data.linear_units.directions import Board
 from craik.experiments.own_data.linear_units.training import METHODS, Method, Settings, train
-from craik.lab import Positive, Preset, Row, check_limits, computed
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed
 from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, parts, scrambled, unit_test
 
 FOLDS = 3
@@ -99,7 +99,10 @@ def folds_of(environments: int) -> Tensor:
 
 
 def errors_of(config: Config, example: str, splits: list[UnitTest], method: Method, index: int) -> dict[str, float]:
-    """Train all trials on all environments and on each fold's; return the test errors of those chosen."""
+    """Train all trials on all environments and on each fold's; return the test errors of those chosen, with their time and not.
+
+    Where time is chosen, too, trials are chosen of those at every look.
+    """
     training, validation, test = splits
     generator = Generator().manual_seed((config.seed + 1) * 2**16 + index)
     settings, folds = settings_of(config, method, generator), folds_of(len(training.x))
@@ -108,17 +111,31 @@ def errors_of(config: Config, example: str, splits: list[UnitTest], method: Meth
     members = Settings(*(one.repeat(len(folds), 1) for one in settings))  # all trials of a fold, then those of the next
     own = folds.repeat_interleave(config.trials, dim=0).T[..., None]
     board = board_of(example, training, method.oracle)
-    weights = train(board, method, members, own, start.repeat(len(folds), 1), config.steps)
-    seen = errors(board_of(example, validation, method.oracle), weights).view(len(folds), config.trials, -1)
-    within = seen[0].mean(-1)
-    across = (seen[1:] * ~folds[1:, None]).sum((0, 2)) / len(training.x)
-    tested = errors(board_of(example, test, shuffled=True), weights)[: config.trials].mean(-1)
+    validated, judged = board_of(example, validation, method.oracle), board_of(example, test, shuffled=True)
+    stopping, looks = EarlyStopping(), list[Tensor]()
+
+    def look(weights: Tensor) -> Tensor:
+        """Return the trials' validation error within and across, and their test error, (3, trials)."""
+        seen = errors(validated, weights).view(len(folds), config.trials, -1)
+        within = seen[0].mean(-1)
+        across = (seen[1:] * ~folds[1:, None]).sum((0, 2)) / len(training.x)
+        return torch.stack([within, across, errors(judged, weights)[: config.trials].mean(-1)])
+
+    def watch(weights: Tensor, share: float) -> None:
+        if stopping.due(share):
+            looks.append(look(weights))
+
+    weights = train(board, method, members, own, start.repeat(len(folds), 1), config.steps, watch)
+    within, across, tested = look(weights)
     found = {
         "within": tested[within.argmin()],
         "across": tested[across.argmin()],
         "least": tested.min(),
         "middle": tested.median(),
     }
+    if looks:
+        within, across, tested = torch.cat(looks, 1)
+        found |= {"stopped_within": tested[within.argmin()], "stopped_across": tested[across.argmin()]}
     return {name: round(float(error), 6) for name, error in found.items()}
 
 

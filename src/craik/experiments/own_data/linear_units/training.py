@@ -3,6 +3,7 @@
 Index conventions as in `directions`: m a member of M, e an environment of E, j an input of J.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -77,11 +78,23 @@ class Settings(NamedTuple):
     strength: Float[Tensor, "m 1"]
 
 
-def train(board: Board, method: Method, settings: Settings, own: Bool[Tensor, "e m 1"], start: Tensor, steps: int) -> Tensor:
+Watch = Callable[[Tensor, float], None]
+"""What looks at members' weights (M, J) after a share of their training, and changes nothing of it."""
+
+
+def train(
+    board: Board,
+    method: Method,
+    settings: Settings,
+    own: Bool[Tensor, "e m 1"],
+    start: Tensor,
+    steps: int,
+    watch: Watch | None = None,
+) -> Tensor:
     """Return the members' weights (M, J) after so many steps from a start, each by its own environments."""
     weights = start.clone()
     optimizer = StackedAdam([weights], settings.rate[:, 0], settings.decay[:, 0])
-    for _ in range(steps):
+    for step in range(steps):
         if method.penalty is None:
             gradient, kept = method.way(see(board, weights, own))
         else:
@@ -93,6 +106,8 @@ def train(board: Board, method: Method, settings: Settings, own: Bool[Tensor, "e
             optimizer.step()
         if method.shrink and kept is not None:
             weights *= 1 - SHRINK * settings.rate * ~kept
+        if watch is not None:
+            watch(weights, (step + 1) / steps)
     return weights
 
 
