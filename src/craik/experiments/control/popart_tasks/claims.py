@@ -58,12 +58,12 @@ def less_best(method: str, other: str, key: Key) -> Measure:
 
 def apart(rows: Rows) -> Measurement | None:
     """Return how far PopArt with and without clipping are apart at the end in the tasks without prizes, mean over seeds."""
-    return _mean(np.abs(np.subtract(*(end(rows, name, "plain") for name in ("popart", "popart-clipping")))).tolist())
+    return _mean(np.abs(np.subtract(end(rows, "popart", "plain"), end(rows, "popart-clipping", "plain"))).tolist())
 
 
 def best_apart(rows: Rows) -> Measurement | None:
     """Return how far they are apart where each is best."""
-    return _mean(np.abs(np.subtract(*(best(rows, name, "plain") for name in ("popart", "popart-clipping")))).tolist())
+    return _mean(np.abs(np.subtract(best(rows, "popart", "plain"), best(rows, "popart-clipping", "plain"))).tolist())
 
 
 def _mean(found: list[float]) -> Measurement | None:
