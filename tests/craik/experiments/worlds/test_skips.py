@@ -6,7 +6,7 @@ import torch
 
 from craik.experiments.worlds.skips import EXPERIMENT, boards, run
 from craik.experiments.worlds.skips.claims import over_the_best
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 
 pytest.importorskip("pymunk")
 
@@ -26,10 +26,24 @@ def test_a_tiny_run_can_be_judged_and_drawn(config):
     found = [{**row, "seed": 100} for row in EXPERIMENT.run(config)]
     assert all(judge(claim, found, "quick").measured is not None for claim in EXPERIMENT.claims)
     assert set(EXPERIMENT.figures(Rows(found))) == {"dreams", "scores"}
+    finals = Rows(found).where(kind="final")
+    assert all({"stopped_at", "stopped_accuracy", "stopped_entropy"} <= row.keys() for row in finals)
+    before = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in found]
+    for claim in EXPERIMENT.claims:  # of a record before there were looks
+        judged = judge(claim, before, "quick")
+        assert judged.measured is not None or judged.earlier[-1].measured is not None
     again = EXPERIMENT.run(config)
     assert all({**next(again), "seed": 100} == row for row in found[:5])
     spent = [row["evaluations"] for row in found if row["kind"] == "training"]
     assert max(spent) < 60 + 2 * 60
+
+
+def test_looks_change_nothing_of_a_training(config, monkeypatch):
+    seen = boards.see(config)
+    looked = list(run.learnt(config, "skips", seen))
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    alone = list(run.learnt(config, "skips", seen))
+    assert [{key: row[key] for key in other} for row, other in zip(looked, alone, strict=True)] == alone
 
 
 def test_frames_are_square_and_come_back(config):

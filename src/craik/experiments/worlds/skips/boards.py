@@ -36,12 +36,13 @@ class Falls(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """V, how latents are whitened, falls to learn from and to test on, the share of energy that V loses."""
+    """V, how latents are whitened, falls to learn from, to test on and to stop on, the share of energy that V loses."""
 
     vision: ConvVAE
     white: Whitening
     train: Falls
     test: Falls
+    validation: Falls
     lost: float
 
 
@@ -50,7 +51,7 @@ def see(config: Config) -> Seen:
     # Seeds below 3000 are left to those who look for settings.
     draws = [
         funnel_board.generate(count, 3000 + 3 * config.seed + split, config.board, cache=caching.default_folder())
-        for split, count in ((0, config.episodes), (2, config.tests))
+        for split, count in ((0, config.episodes), (2, config.tests), (1, config.tests))
     ]
     frames = [[squared(drawn.moving(index), config) for index in range(len(drawn))] for drawn in draws]
     vision, test_frames = trained_vision(config, torch.cat(frames[0])), torch.cat(frames[1])
@@ -67,7 +68,8 @@ def see(config: Config) -> Seen:
         )
         for some, layout, drawn in zip(latents, layouts, draws, strict=True)
     ]
-    return Seen(vision, white, falls[0], falls[1], energy_lost(vision, test_frames))
+    train, test, validation = falls
+    return Seen(vision, white, train, test, validation, energy_lost(vision, test_frames))
 
 
 def trained_vision(config: Config, frames: Float[Tensor, "n c h w"]) -> ConvVAE:

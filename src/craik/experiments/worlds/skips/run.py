@@ -4,7 +4,7 @@ Every M has the same V, the same network, and the same number of model evaluatio
 batches a step of theirs, that with skips chooses its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -12,12 +12,14 @@ from torch import Generator, nn
 
 from craik.experiments.worlds.skips.boards import Falls, Seen, centre, first_label, see, shown
 from craik.experiments.worlds.skips.settings import Config
-from craik.lab import Row, checkpoint, part
+from craik.lab import EarlyStopping, Row, checkpoint, number, part
 from craik.methods.worlds.skipping import MixtureNLL, SkippedDream, SkippingRNN, entropies, skipped_dream, skipped_nll
 from craik.schedules import Linear
 from craik.skips import Actions, Fixed, Greedy
 
 METHODS = ("skips", "fixed-1", "fixed-2", "fixed-3")
+LOOKS = 10
+"""At an M on the way, the last at its end."""
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -39,13 +41,24 @@ def learnt(config: Config, method: str, seen: Seen) -> Iterator[Row]:
         Generator().manual_seed(config.seed),
         least_log_scale=config.floor,
     )
-    for row in train(config, memory, method, seen.train):
+    stopping = EarlyStopping(LOOKS)
+
+    def look(share: float) -> None:
+        """Dream of boards to stop on; and of test boards where that goes better than before, as elsewhere nothing is kept."""
+        if stopping.due(share):
+            validation = number(dreamt(config, memory, seen, seen.validation), "accuracy")
+            if stopping.validation is None or validation > stopping.validation:
+                found = {**predicted(config, memory, method, seen.test), **dreamt(config, memory, seen, seen.test)}
+                stopping.look(share, validation, found)
+
+    for row in train(config, memory, method, seen.train, (stopping, look)):
         yield {"kind": "training", "method": method, **row}
     yield {
         "kind": "final",
         "method": method,
         **predicted(config, memory, method, seen.test),
-        **dreamt(config, memory, seen),
+        **dreamt(config, memory, seen, seen.test),
+        **stopping.row,
     }
     yield from paths(config, memory, method, seen)
 
@@ -59,11 +72,22 @@ def matching_of(config: Config, method: str, step: int | None = None) -> Greedy 
     return Greedy(config.horizon, exploration, ties="last")
 
 
-def train(config: Config, memory: SkippingRNN, method: str, falls: Falls) -> Iterator[Row]:
-    """Train M in place, until its evaluations are spent; yield how it goes, ten times."""
+def train(
+    config: Config, memory: SkippingRNN, method: str, falls: Falls, looks: tuple[EarlyStopping, Callable[[float], None]]
+) -> Iterator[Row]:
+    """Train M in place, until its evaluations are spent; yield how it goes, ten times; look at it on the way.
+
+    Args:
+        config: how.
+        memory: M.
+        method: how frames are matched.
+        falls: to learn from.
+        looks: what is kept of looks, and what looks after a share of the evaluations.
+    """
+    stopping, look = looks
     optimizer = torch.optim.Adam(memory.parameters(), lr=config.learning_rate)
     generator = Generator().manual_seed(config.seed + 2**20)
-    saved = checkpoint("training", memory, optimizer, generator, counts := [0, 0, 0])
+    saved = checkpoint("training", memory, optimizer, generator, counts := [0, 0, 0], stopping)
     yield from saved.values
     spent, step, told = counts
     while spent < config.evaluations:
@@ -77,6 +101,7 @@ def train(config: Config, memory: SkippingRNN, method: str, falls: Falls) -> Ite
         spent, step = spent + skipped.matched.evaluations, step + 1
         before, told = told, 10 * spent // config.evaluations
         counts[:] = spent, step, told
+        look(min(1.0, spent / config.evaluations))
         if told > before or spent >= config.evaluations:
             loss = float(skipped.matched.loss.detach())
             yield saved.keep(step, {"evaluations": spent, "step": step, "loss": loss, "skip": skipped.matched.mean_skip})
@@ -112,16 +137,16 @@ def usual(skips: torch.Tensor) -> float:
     return float((share * share.log()).sum())
 
 
-def dreamt(config: Config, memory: SkippingRNN, seen: Seen) -> Row:
+def dreamt(config: Config, memory: SkippingRNN, seen: Seen, falls: Falls) -> Row:
     """Return which share of dreams shows the true label, which none, how often M was asked, and how far time is off."""
-    dream, frames = dream_of(config, memory, seen.test, seen)
+    dream, frames = dream_of(config, memory, falls, seen)
     right, asked, late = list[bool](), list[int](), list[int]()
     for row, steps in enumerate(dream.steps.tolist()):
-        label, place = first_label(seen.test.episodes, frames[row, : steps + 1], row)
-        right.append(label == seen.test.episodes.labels[row])
+        label, place = first_label(falls.episodes, frames[row, : steps + 1], row)
+        right.append(bool(label == falls.episodes.labels[row]))
         asked.append(steps if place is None else place)
         if place is not None:
-            late.append(abs(int(dream.times[row, place]) - landing(config, seen, row)))
+            late.append(abs(int(dream.times[row, place]) - landing(falls, row)))
     return {
         "accuracy": float(np.mean(right)),
         "unlabelled": 1 - len(late) / len(right),
@@ -140,10 +165,10 @@ def dream_of(config: Config, memory: SkippingRNN, falls: Falls, seen: Seen) -> t
     return dream, shown(config, seen, dream.latents.flatten(0, 1)).reshape(count, steps, -1, *config.board.shape)
 
 
-def landing(config: Config, seen: Seen, row: int) -> int:
+def landing(falls: Falls, row: int) -> int:
     """Return the frame in which a true fall shows its label."""
-    place = first_label(seen.test.episodes, seen.test.episodes.moving(row), row)[1]
-    return len(seen.test.episodes.paths[row]) - 1 if place is None else place
+    place = first_label(falls.episodes, falls.episodes.moving(row), row)[1]
+    return len(falls.episodes.paths[row]) - 1 if place is None else place
 
 
 def vision_row(config: Config, seen: Seen) -> Row:

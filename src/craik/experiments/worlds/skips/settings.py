@@ -27,7 +27,7 @@ class Config:
     episodes: Whole = 500
     """Boards to learn from, for V and M."""
     tests: Whole = 100
-    """Boards to dream of."""
+    """Boards to dream of; as many others stop M's training."""
     latent: Whole = 8
     """Dimensions of z."""
     widths: Annotated[tuple[Whole, ...], MinLen(1)] = (16, 32, 64)
