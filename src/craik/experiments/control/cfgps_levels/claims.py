@@ -6,7 +6,7 @@ That the other arm of a search may stop early was asked afterwards, of the same 
 import numpy as np
 from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 
-from craik.lab import Claim, Condition, EachSeed, Measurement, Paired, Rows, bootstrap, high_below, low_above
+from craik.lab import EARLY_STOPPING, Claim, Condition, EachSeed, Measurement, Paired, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Buesing et al. 2018, by the reading digest; levels and numbers ours"
 
@@ -54,7 +54,7 @@ def _ahead(arm: str, over: str) -> Condition:
         0.0, of="discounted return in the world, difference to the other arm where it is best, mean over seeds,"
     ).instead_of(
         low_above(0.0, of="discounted return in the world, difference, mean over seeds,"),
-        "Early stopping is a baseline of every comparison.",
+        EARLY_STOPPING,
         gain(arm, over),
     )
 

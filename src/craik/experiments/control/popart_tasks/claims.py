@@ -9,7 +9,19 @@ from typing import Literal
 import numpy as np
 
 from craik.experiments.control.popart_tasks.run import PRIZES
-from craik.lab import Claim, Condition, Greatest, Measurement, Rows, above, bootstrap, high_at_most, high_below, low_above
+from craik.lab import (
+    EARLY_STOPPING,
+    Claim,
+    Condition,
+    Greatest,
+    Measurement,
+    Rows,
+    above,
+    bootstrap,
+    high_at_most,
+    high_below,
+    low_above,
+)
 
 LAST = 3
 """Reports at the end of which the mean counts."""
@@ -76,13 +88,10 @@ def moved(rows: Rows) -> Measurement | None:
     return bootstrap([max(group["moved"]) for group in some.by("seed").values()]) if some else None
 
 
-_WHY = "Early stopping is a baseline of every comparison."
-
-
 def _ahead(ask: Callable[..., Condition], bound: float | int, of: str, earlier: Measure) -> Condition:
     """Return a condition on `less_best`, with the earlier one, on both ends."""
     return ask(bound, of=f"{of}, the latter's of those three successive reports where it is best, mean over seeds,").instead_of(
-        ask(bound, of=f"{of}, mean over seeds,"), _WHY, earlier
+        ask(bound, of=f"{of}, mean over seeds,"), EARLY_STOPPING, earlier
     )
 
 
@@ -129,7 +138,7 @@ CLAIMS = (
                 0.1,
                 of="how far apart both are in the tasks with one ball, last three reports (of 20 in quick), mean over seeds,",
             ),
-            _WHY,
+            EARLY_STOPPING,
             apart,
         ),
         tried="One setting for all methods, 800 updates; longer runs and a smaller step of the statistics were not tried.",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, above, bootstrap, equal, low_above
+from craik.lab import EARLY_STOPPING, Claim, Measurement, Rows, above, bootstrap, equal, low_above
 
 _TRICHELAIR = "Trichelair et al. 2019"
 
@@ -94,7 +94,7 @@ CLAIMS = (
             0.0, of="accuracy on neutral items, AND-mask less averaging at that look where it is best, mean over seeds,"
         ).instead_of(
             low_above(0.0, of="accuracy on neutral items, AND-mask less averaging, mean over seeds,"),
-            "Early stopping is a baseline of every comparison.",
+            EARLY_STOPPING,
             gain("neutral"),
         ),
         kind="ours",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Condition, Measurement, Rows, bootstrap, low_above
+from craik.lab import EARLY_STOPPING, Claim, Condition, Measurement, Rows, bootstrap, low_above
 
 _OURS = "ours; issue 'control'"
 _UNTRIED = "Threshold and memory are those of the other arm; both conditions were written down before any run."
@@ -40,7 +40,7 @@ def ahead(arm: str, other: str, of: str, by: float | int = 0, at: tuple[str, ...
     return (
         low_above(by, of=f"{of} the latter where it is best, mean over seeds,")
         .at(*at)
-        .instead_of(earlier, "Early stopping is a baseline of every comparison.", less(arm, other))
+        .instead_of(earlier, EARLY_STOPPING, less(arm, other))
     )
 
 

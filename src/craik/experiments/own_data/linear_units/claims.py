@@ -10,6 +10,7 @@ import numpy as np
 
 from craik.experiments.own_data.linear_units.run import CELLS
 from craik.lab import (
+    EARLY_STOPPING,
     Claim,
     Condition,
     Greatest,
@@ -122,9 +123,7 @@ def greater(measure: Chosen) -> Greatest:
 def asked(ask: Callable[..., Condition], bound: float, of: str, measure: Chosen, which: str = "greater") -> Condition:
     """Return a condition on both, the "lesser" or "greater" of them, with the earlier one, on trials at their ends."""
     both = f"{of} the {which} of that at the ends and that where validation chooses the time, too,"
-    return ask(bound, of=both).instead_of(
-        ask(bound, of=of), "Early stopping is a baseline of every comparison.", measure("within")
-    )
+    return ask(bound, of=both).instead_of(ask(bound, of=of), EARLY_STOPPING, measure("within"))
 
 
 def same(rows: Rows) -> Measurement | None:
@@ -271,7 +270,7 @@ CLAIMS = (
                 "cell.",
                 extreme(largest, cells(CLASSES, False), ("Cochran",))("within"),
             ),
-            "Early stopping is a baseline of every comparison.",
+            EARLY_STOPPING,
             _COCHRAN("within"),
         ),
         kind="ours",

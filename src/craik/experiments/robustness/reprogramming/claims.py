@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Condition, EachSeed, Least, Rows, at_least, at_most, low_above
+from craik.lab import EARLY_STOPPING, Claim, Condition, EachSeed, Least, Rows, at_least, at_most, low_above
 
 _PAPER = "Elsayed et al. 2019, section 4"
 
@@ -69,7 +69,7 @@ def ahead(of: str, number: Number) -> Condition:
     """Return a condition on `lesser`, with the earlier one, on the ends."""
     both = "the lesser of that at the ends and that where validation stops both,"
     return low_above(0.0, of=f"{of}, mean over seeds, {both}").instead_of(
-        low_above(0.0, of=f"{of}, mean over seeds,"), "Early stopping is a baseline of every comparison.", at_end(number)
+        low_above(0.0, of=f"{of}, mean over seeds,"), EARLY_STOPPING, at_end(number)
     )
 
 

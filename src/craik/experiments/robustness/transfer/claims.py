@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Condition, EachSeed, Least, Rows, above, at_least, at_most, low_above
+from craik.lab import EARLY_STOPPING, Claim, Condition, EachSeed, Least, Rows, above, at_least, at_most, low_above
 
 _PAPER = "Demontis et al. 2019, section 4.1"
 _OURS = "ours; issue 'language and robustness audits'"
@@ -118,9 +118,7 @@ def asked(condition: Callable[..., Condition], bound: float | int, of: str, numb
     """Return a condition on `lesser`, with the earlier one, on the ends."""
     return condition(
         bound, of=f"{of}, mean over seeds, the lesser of that at the ends and that where validation stops,"
-    ).instead_of(
-        condition(bound, of=f"{of}, mean over seeds,"), "Early stopping is a baseline of every comparison.", at_end(number)
-    )
+    ).instead_of(condition(bound, of=f"{of}, mean over seeds,"), EARLY_STOPPING, at_end(number))
 
 
 _MASKED = defence("trained-mask", "trained-mean", "sites mask")

@@ -12,11 +12,10 @@ from craik.agreement import Agreement, AndMask, Mean
 from craik.experiments.worlds.forward_models.boards import board
 from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
 from craik.experiments.worlds.forward_models.policies import learn
-from craik.lab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
+from craik.lab import Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
 from craik.methods.worlds import next_action_losses, perfect_steps
 from craik.nn.graphs import edge_norms, edges_to
 from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
-from craik.tasks.streams import stream
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")
 RULES = ("averaging", "AND-mask")
@@ -174,25 +173,19 @@ def windows(play: Play, episodes: Tensor, length: int, generator: Generator) -> 
 
 
 def new_teammates(config: Config) -> Iterator[Row]:
-    """Train on teams with habits by either rule; yield accuracy on these teams and on teams that nobody has seen.
-
-    Both also where further new teams, which nothing is trained or judged on, are foretold best.
-    """
+    """Train on teams with habits by either rule; yield accuracy on these teams and on teams that nobody has seen."""
     hunt = Hunt(habits=config.habits)
     play = hunts(config.seed, config.team_episodes, hunt, config.teams)
     known = hunts_of(play, Generator().manual_seed(config.seed + 2**33), config.test)
-    new, validation = (
-        hunts(seed, max(1, config.test // config.teams), hunt, config.teams)
-        for seed in (config.seed + 2**31, stream(config.seed, "validation").initial_seed())
-    )
+    new = hunts(config.seed + 2**31, max(1, config.test // config.teams), hunt, config.teams)
     for rule in RULES:
         model = Relational(config.habits, config.hidden, Generator().manual_seed(config.seed))
         agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(config.team_threshold, rescale=True))
         optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
         scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.team_steps)], gamma=0.1)
         generator = Generator().manual_seed(config.seed + 2**32)
-        first, stopping = torch.arange(config.teams)[:, None] * config.team_episodes, EarlyStopping(10)
-        saved = checkpoint(rule, model, optimizer, scheduler, generator, stopping)
+        first = torch.arange(config.teams)[:, None] * config.team_episodes
+        saved = checkpoint(rule, model, optimizer, scheduler, generator)
         for step in range(saved.done, config.team_steps):
             rows = (first + torch.randint(config.team_episodes, (config.teams, 4), generator=generator)).flatten()
             some = windows(play, rows, config.window, generator)
@@ -200,13 +193,10 @@ def new_teammates(config: Config) -> Iterator[Row]:
             agreement.backward(next_action_losses(model(some, hunt.side).logits, some.actions), some.teams)
             optimizer.step()
             scheduler.step()
-            if stopping.due(share := (step + 1) / config.team_steps):
-                found: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
-                stopping.look(share, accuracy(model, validation, hunt.side), found)
             saved.keep(step + 1)
         saved.stay()
         ends: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
-        yield {"kind": "teams", "rule": rule, **ends, "budget": config.team_steps, **stopping.row}
+        yield {"kind": "teams", "rule": rule, **ends, "budget": config.team_steps}
 
 
 def hunts_of(play: Play, generator: Generator, count: int) -> Play:
