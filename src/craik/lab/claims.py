@@ -238,6 +238,10 @@ def where_stopped(measure: Measure) -> Measure:
     return measured
 
 
+def _if_looked_at(both: Measure, ends: Measure) -> Measure:
+    return lambda rows: (both if any(_stopped(row) for row in rows) else ends)(rows)
+
+
 def _stopped(row: Row) -> Row:
     return {key.removeprefix("stopped_"): value for key, value in row.items() if key.startswith("stopped_")}
 
@@ -266,19 +270,29 @@ class Claim:
     kind: Kind = "claim"
     tried: str = ""
 
-    def also_stopped(self, of_both: type[Least | Greatest], stopped: Measure | None = None, trainings: str = "both") -> Claim:
+    def also_stopped(
+        self,
+        of_both: type[Least | Greatest],
+        stopped: Measure | None = None,
+        trainings: str = "both",
+        unlooked: Sequence[str] = (),
+    ) -> Claim:
         """The same claim, asked of trainings at their ends, as it was, and of the same where validation stops them.
 
         Args:
             of_both: `Least` for what should be large, `Greatest` for what should be small.
             stopped: the measure where validation stops; None for `where_stopped` of that at the ends.
             trainings: what validation stops, in the condition's words.
+            unlooked: presets whose records were made before there were looks. Of rows without any the ends alone are asked
+                then, as the condition says.
         """
         lesser = "lesser" if of_both is Least else "greater"
-        harder = self.condition.saying(f"the {lesser} of that at the ends and that where validation stops {trainings},")
+        both = of_both((self.measure, stopped or where_stopped(self.measure)))
+        but = f" (of {' and '.join(unlooked)}, without looks, that at the ends)" if unlooked else ""
+        harder = self.condition.saying(f"the {lesser} of that at the ends and that where validation stops {trainings}{but},")
         return replace(
             self,
-            measure=of_both((self.measure, stopped or where_stopped(self.measure))),
+            measure=_if_looked_at(both, self.measure) if unlooked else both,
             condition=harder.instead_of(self.condition, EARLY_STOPPING, self.measure),
         )
 

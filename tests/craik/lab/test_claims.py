@@ -277,3 +277,12 @@ def test_rows_without_looks_say_nothing_of_stopping():
     assert where_stopped(LEAD)(Rows(before)) is None
     assert where_stopped(lambda rows: Measurement(0, 0, 0, 1))(Rows(before)) is None
     assert asked(before) == (None, "not measurable here", 0.5, "holds so far")
+
+
+def test_of_a_record_that_is_said_to_have_no_looks_the_ends_are_asked():
+    with_looks = stopped_rows(1.0, 0.5, 1.0, 0.875)
+    before = [{key: row[key] for key in ("seed", "method", "accuracy")} for row in with_looks]
+    assert asked(before, unlooked=("paper",)) == (0.5, "holds so far", 0.5, "holds so far")
+    assert asked(with_looks, unlooked=("paper",))[0] == 0.125
+    said = claim(measure=LEAD).also_stopped(Least, unlooked=("paper", "far")).condition.words
+    assert "where validation stops both (of paper and far, without looks, that at the ends)," in said
