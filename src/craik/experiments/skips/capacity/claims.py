@@ -14,7 +14,7 @@ _TRIED = (
     "Seed 1000 once, at half the evaluations, with networks of 8 units beside: none of these learnt, and ASI was behind: its "
     "exploration ends late in so short a training. A fixed step of 6 is the best of `skips-corrupted`'s. "
     "Six seeds were recorded: of six cells ASI is ahead in one (16 units, 500 episodes) and the fixed step in one (32 units, "
-    "500 episodes). Longer trainings were not tried."
+    "500 episodes), both at the ends; stopped, neither is in any. Longer trainings were not tried."
 )
 
 
