@@ -89,12 +89,12 @@ def best_trials(rows: Rows, share: float) -> Rows:
 
 
 def checked(rows: Rows, share: float) -> Rows:
-    """Return the trials of a search with the accuracy that they had after a share of their steps."""
+    """Return the trials of a search with the accuracy that they had after a share of their steps, and their looks until then."""
     found: list[Row] = []
     for trial in rows.where(kind="trial"):
         end = share * number(trial, "steps")
         looks = [row for row in rows.where(kind="curve", seed=trial["seed"]) if number(row, "step") <= end]
-        found.append({**looks[-1], "kind": "trial"} if looks and number(trial, "step") > end else trial)
+        found += [{**looks[-1], "kind": "trial"} if looks and number(trial, "step") > end else trial, *looks]
     return Rows(found)
 
 

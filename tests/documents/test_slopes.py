@@ -151,5 +151,6 @@ def test_a_search_s_trials_are_looked_at_earlier(slopes):
             {"seed": 1, "kind": "trial", "steps": 10, "step": 0, "validation_accuracy": 0.0, "outcome": "diverged"},
         ]
     )
-    assert slopes.checked(rows, 0.5)["validation_accuracy"] == [0.4, 0.0]
-    assert slopes.checked(rows, 1.0) == rows.where(kind="trial")
+    assert slopes.checked(rows, 0.5).where(kind="trial")["validation_accuracy"] == [0.4, 0.0]
+    assert slopes.checked(rows, 0.5).where(kind="curve")["step"] == [2, 4]
+    assert slopes.checked(rows, 1.0).where(kind="trial") == rows.where(kind="trial")
