@@ -89,7 +89,7 @@ def best_trials(rows: Rows, share: float) -> Rows:
 
 
 def checked(rows: Rows, share: float) -> Rows:
-    """Return the trials of a search with the accuracy that they had after a share of their steps, and their looks until then."""
+    """Return the trials of a search with the accuracy after a share of their steps, and their looks until then."""
     found: list[Row] = []
     for trial in rows.where(kind="trial"):
         end = share * number(trial, "steps")
