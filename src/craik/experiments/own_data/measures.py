@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.lab import COLOURS, Measurement, Row, Rows, Scalar, bootstrap, number, panels
+from craik.lab import COLOURS, Measure, Measurement, Row, Rows, Scalar, bootstrap, number, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,6 @@ BY_SEED = "By each seed's own least instead, which is lower by chance, it would 
 """Of claims which the order of choosing decides: `least` chooses a cell by its mean over seeds."""
 POOLED = "pooled network"
 Cell = Mapping[str, Scalar]
-Measure = Callable[[Rows], Measurement | None]
 
 
 def differences(rows: Rows, method: str, over: str, cell: Cell) -> list[float]:

@@ -96,7 +96,7 @@ def test_looks_change_nothing_and_are_at_examples_of_their_own():
     assert watched.stopping.row["stopped_at"] in (0.5, 1.0)
     assert torch.equal(torch.get_rng_state(), state)
     again = Watched(validation, data.test)
-    again.load_state_dict(watched.state_dict())
+    again.stopping.load_state_dict(watched.stopping.state_dict())
     assert again.stopping == watched.stopping
 
 

@@ -1,12 +1,9 @@
 """What is claimed of cloning with levels as environments; written before any recorded run."""
 
-from collections.abc import Callable
-
 from craik.experiments.agreement.cloning.run import TESTING
-from craik.lab import Claim, Measurement, Rows, at_most, bootstrap, low_above, low_at_least, number
+from craik.lab import Claim, Measure, Measurement, Rows, at_most, bootstrap, low_above, low_at_least, number
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
-Measure = Callable[[Rows], Measurement | None]
 
 
 def selected(rows: Rows, methods: tuple[str, ...]) -> dict[float, float]:

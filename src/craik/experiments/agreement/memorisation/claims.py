@@ -1,13 +1,12 @@
 """What is claimed of random and of true labels under the AND-mask, and how it is measured."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from craik.experiments.agreement.memorisation.run import Labels
 from craik.lab import (
     Claim,
     EachSeed,
+    Measure,
     Measurement,
     OverSeeds,
     Row,
@@ -19,8 +18,6 @@ from craik.lab import (
     low_above,
     number,
 )
-
-Measure = Callable[[Rows], Measurement | None]
 
 
 def unregularised(measure: Measure) -> Measure:

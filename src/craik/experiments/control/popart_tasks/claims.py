@@ -14,6 +14,7 @@ from craik.lab import (
     Claim,
     Condition,
     Greatest,
+    Measure,
     Measurement,
     Rows,
     above,
@@ -29,7 +30,6 @@ LAST = 3
 
 Key = Literal["mean", "worst", "prizes", "plain"]
 """Of the tasks' scores: their mean, the least, the mean of those with prizes or of those without."""
-Measure = Callable[[Rows], Measurement | None]
 
 
 def end(rows: Rows, method: str, key: Key) -> list[float]:

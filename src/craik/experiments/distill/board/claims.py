@@ -3,19 +3,15 @@
 That every method is read where held-out boards are best, and at its end, was asked afterwards, see the earlier conditions.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
-from craik.lab import Claim, Condition, EachSeed, Least, Measurement, Paired, Rows, low_above
+from craik.lab import Claim, Condition, EachSeed, Least, Measure, Paired, Rows, low_above
 
 _SOURCE = "thesis chapter 5, limitations: 'LDT can bypass these limitations in principle'"
 _TRIED = (
     "Seed 1000 alone, once, with these settings, but that a student without a teacher now has four times the steps: with as "
     "many as LDT's student it was behind. Other coefficients, longer trainings and other styles were not tried."
 )
-
-Measure = Callable[[Rows], Measurement | None]
 
 
 def ahead(ours: str, theirs: str, key: str = "accuracy") -> Paired:

@@ -1,8 +1,6 @@
 """What is claimed of values learnt with a teacher; written before any judged run."""
 
-from collections.abc import Callable
-
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
+from craik.lab import Claim, Measure, Measurement, Rows, bootstrap, high_below, low_above, number
 
 _SOURCE = "thesis section 4.4.1: the trajectory 'can in principle explain away part of the influence of chance'"
 _TRIED = (
@@ -10,8 +8,6 @@ _TRIED = (
     "one on both; drawn anew before every meta-step it was on a par on seed 1000. The latter was kept. Coefficients of "
     "3 and 30 and up to a hundred rounds made no clear difference there; no other student, teacher or trajectory was tried."
 )
-
-Measure = Callable[[Rows], Measurement | None]
 
 
 def ratio(ours: str, theirs: str) -> Measure:

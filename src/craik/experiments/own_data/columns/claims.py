@@ -1,14 +1,10 @@
 """What is claimed of the audit's scores; written before any judged run."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from craik.experiments.own_data.columns.run import MARGINAL
 from craik.experiments.own_data.measures import SOURCE, TWENTY
-from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, high_at_most, low_above
-
-Measure = Callable[[Rows], Measurement | None]
+from craik.lab import Claim, Measure, Measurement, Rows, at_least, at_most, bootstrap, high_at_most, low_above
 
 
 def area(score: str, boards: tuple[str, ...]) -> Measure:

@@ -15,6 +15,7 @@ from craik.lab import (
     Condition,
     Greatest,
     Least,
+    Measure,
     Measurement,
     Rows,
     above,
@@ -36,7 +37,6 @@ Cell = tuple[str, bool, int]
 """Example, whether scrambled, number of environments."""
 
 
-Measure = Callable[[Rows], Measurement | None]
 Chosen = Callable[[str], Measure]
 """From how a trial is chosen, "within" at its end or "stopped_within" at any look, to a measure."""
 

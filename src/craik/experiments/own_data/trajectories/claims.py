@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from craik.experiments.own_data.measures import SOURCE, Measure, mean_of, share
+from craik.experiments.own_data.measures import SOURCE, mean_of, share
 from craik.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
-from craik.lab import Claim, Measurement, Rows, at_most, bootstrap, high_below, low_above, number
+from craik.lab import Claim, Measure, Measurement, Rows, at_most, bootstrap, high_below, low_above, number
 
 FIXED = ("fixed steps", "one step all the way")
 TRIED = "Written before any of these trajectories was asked; no setting was searched on them."

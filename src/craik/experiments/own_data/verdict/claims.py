@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from craik.estimators.comparing import POOLED
-from craik.experiments.own_data.measures import BY_SEED, SOURCE, Measure, mean_of, share
+from craik.experiments.own_data.measures import BY_SEED, SOURCE, mean_of, share
 from craik.experiments.own_data.verdict.run import GAINFUL, NULLS, TAGGED
-from craik.lab import Claim, Measurement, Row, Rows, at_least, at_most, low_above, low_at_least
+from craik.lab import Claim, Measure, Measurement, Row, Rows, at_least, at_most, low_above, low_at_least
 
 TRUE = 5.0
 """Points that a gain at sites to come must have to count as one that should be seen."""

@@ -1,14 +1,12 @@
 """What is claimed of adaptive skip intervals against fixed steps, and how it is measured."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from craik.experiments.skips.comparing.outcomes import LABELS, LEARNT
 from craik.experiments.skips.comparing.training import Method, Task
-from craik.lab import Claim, Measurement, OverSeeds, Rows, Scalar, at_least, bootstrap, high_below, low_above, number
-
-Measure = Callable[[Rows], Measurement | None]
+from craik.lab import Claim, Measure, Measurement, OverSeeds, Rows, Scalar, at_least, bootstrap, high_below, low_above, number
 
 FIXED = ("fixed-1", "fixed-2", "fixed-3")
 """Fixed steps that the texts compare with."""

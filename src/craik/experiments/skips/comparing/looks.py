@@ -44,10 +44,8 @@ class Looks:
 
     def state_dict(self) -> dict[str, Any]:
         """Return what was looked at so far, and what is kept of it."""
-        stopping = self.stopping
-        return {"looked": stopping.looked, "validation": stopping.validation, "row": dict(stopping.row)}
+        return self.stopping.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any], /) -> None:
         """Go on where `state_dict` was taken."""
-        self.stopping.looked, self.stopping.validation = state["looked"], state["validation"]
-        self.stopping.row = dict(state["row"])
+        self.stopping.load_state_dict(state)

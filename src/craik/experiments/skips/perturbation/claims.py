@@ -139,9 +139,10 @@ _NOISE = (
     "(did not hold so far) and the fixed step that loses most 0.54 (held so far); as asked now these rows say nothing."
 )
 _CONTROL = (
-    "Measured by the presets control, epochs and paper, not by quick. The settings of control were looked at once on seed "
-    "1000, with fixed steps of 3 on one schedule and with the other two on both. Seed 100 had been recorded before the others, "
-    "by an older source on another processor, with ASI losing 0.45 and steps of 3 0.64; it was made again with them."
+    "Measured by the presets control, half (but where there must be a control), epochs and paper, not by quick. The settings "
+    "of control were looked at once on seed 1000, with fixed steps of 3 on one schedule and with the other two on both. Seed "
+    "100 had been recorded before the others, by an older source on another processor, with ASI losing 0.45 and steps of 3 "
+    "0.64; it was made again with them."
 )
 _BY_CONSTRUCTION = (
     "On the small boards of control and epochs it is nearly so by construction: no training enters, and 99 or 100 of the "

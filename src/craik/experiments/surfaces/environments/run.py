@@ -9,7 +9,7 @@ step's networks; how well a method generalises is measured where validation stop
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -102,14 +102,6 @@ class Watched:
         if self.stopping.due(share):
             self.stopping.look(share, accuracy(model, self.validation), {"test_accuracy": accuracy(model, self.test)})
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return what was seen so far."""
-        return {"looked": self.stopping.looked, "validation": self.stopping.validation, "row": self.stopping.row}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what was seen."""
-        self.stopping = EarlyStopping(**state)
-
 
 class Solution(NamedTuple):
     """What a method found: its network, its surface, its score."""
@@ -165,7 +157,7 @@ def train(config: Config, train: Split, method: str, watched: Watched | None = N
     # torch's generators of the CPU keep 32 bits of a seed: 2**32 leaves the stream of the seed itself, 2**31 another
     generator = Generator().manual_seed(config.seed + (2**31 if again else 2**32))
     first = torch.arange(config.environments)[:, None] * config.examples
-    parts = (model, optimizer, scheduler, generator, *([watched] if watched else []))
+    parts = (model, optimizer, scheduler, generator, *([watched.stopping] if watched else []))
     saved = checkpoint(f"{method} again" if again else method, *parts)
     for step in range(saved.done, config.steps):
         drawn = torch.rand(config.environments, config.examples, generator=generator).argsort(1)[:, : config.batch]
