@@ -2,6 +2,7 @@ import importlib.util
 import os
 import signal
 import threading
+import zlib
 from pathlib import Path
 
 # Read when SciPy is loaded, and by the workers of xdist: on small matrices OpenBLAS's threads wait for each other where cores
@@ -57,6 +58,8 @@ def pytest_configure(config):
 
 
 def pytest_runtest_setup(item):
+    """Skip what needs a missing extra; weights that a test draws without a generator are its own ones, whatever ran before."""
+    torch.manual_seed(zlib.crc32(item.nodeid.encode()))
     for mark in item.iter_markers("extra"):
         missing = [name for name in mark.args[1:] if importlib.util.find_spec(name) is None]
         if missing:
