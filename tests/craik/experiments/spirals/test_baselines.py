@@ -98,8 +98,6 @@ def test_that_a_method_fails_is_asked_where_its_trials_are_stopped_too():
     found = judge(claim, rows, "quick")
     assert (found.measured, found.verdict) == (0.7, "does not hold so far")
     assert [(one.measured, one.verdict) for one in found.earlier] == [(0.5, "holds so far")] * 2
-    before = judge(claim, [{key: value for key, value in row.items() if "stopped" not in key} for row in rows], "quick")
-    assert (before.verdict, before.earlier[-1].verdict) == ("holds so far", "holds so far")  # the record of quick has no looks
 
 
 @pytest.mark.parametrize("method", ["batch-norm", "dropout", "dann"])

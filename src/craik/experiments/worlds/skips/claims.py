@@ -94,14 +94,14 @@ CLAIMS = (
         tried="On seed 1000, at 60,000 evaluations: horizons of 8 and 16, exploration for 0, 300 and 600 steps, batches of 6 "
         "and 8. None came up to a step of two, the best there. Boards of two rows, whose dreams are longer, were tried first: "
         "neither V nor any M was trained well in the time that this preset has.",
-    ).also_stopped(Least, stopped_over_the_best, "all", ("quick",)),
+    ).also_stopped(Least, stopped_over_the_best, "all"),
     Claim(
         id="worlds-skips.simpler",
         text="What M with skips predicts is simpler: its mixtures have less entropy than those three frames ahead.",
         source="thesis, chapter 2: skips should lead to simpler predictions; no number",
         measure=simpler,
         condition=high_below(0.0, of="nats a dimension, less those at a step of three, mean over seeds,"),
-    ).also_stopped(Greatest, stopped_simpler, unlooked=("quick",)),
+    ).also_stopped(Greatest, stopped_simpler),
     Claim(
         id="worlds-skips.time-known",
         text="M with skips knows how far it jumps, more than how often each jump is made.",
