@@ -9,10 +9,12 @@ import torch
 
 from craik.experiments.conflict import basis, codes, colours, needs, null, peers, rotated, spirals, units
 from craik.experiments.conflict.methods import METHODS, rotation
-from craik.experiments.conflict.rotated.subspaces import differing
-from craik.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled
+from craik.experiments.conflict.rotated.subspaces import differing, train_subspace
+from craik.experiments.conflict.shortcuts.looks import Looks
+from craik.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled, train
 from craik.experiments.conflict.tables import Sites, table
 from craik.lab import EarlyStopping, Rows, judge
+from craik.tasks.boards.spirals import SpiralsData, Split
 from craik.tasks.pictures.coloured_digits import coloured_digits
 from craik.tasks.tables.codes import CORNERS
 
@@ -31,10 +33,6 @@ CONFIGS = {
 }
 
 
-STOPPED = (codes, null, peers, units, colours)
-"""Where claims ask of methods that validation stops, too."""
-
-
 @pytest.mark.parametrize("module", CONFIGS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
     monkeypatch.setattr(codes.run, "Sites", functools.partial(Sites, steps=2))
@@ -45,7 +43,7 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
         assert judge(claim, rows, claim.condition.presets[0]).measured is not None
     assert experiment.figures(Rows(rows))
     before = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in rows]
-    assert (before != rows) == (module in STOPPED)
+    assert all(any(key.startswith("stopped_") for key in row) for row in rows if row.get("kind") != "noise")
     for claim in experiment.claims:  # of a record before there were looks
         judged = judge(claim, before, claim.condition.presets[0])
         assert judged.measured is not None or judged.earlier[-1].measured is not None
@@ -60,6 +58,41 @@ def test_the_and_mask_may_stop_at_any_look(solved_at, ahead):
     )
     assert spirals.claims.ahead_of_looks(rows).value == pytest.approx(ahead)
     assert spirals.claims.ahead_of_looks(rows.where(method="and-mask")) is None
+
+
+def test_looks_change_nothing_of_a_training_on_the_spirals(monkeypatch):
+    tiny = {**SMALL, "steps": 4, "every": 3}
+    configs = [replace(module.run.PRESETS["quick"].config, **tiny) for module in (spirals, needs)]
+    bases = replace(basis.run.PRESETS["quick"].config, **{**tiny, "environments": 4})
+
+    def ends():
+        yield train(configs[0], Board(4), METHODS["qualitative-decay"], control=True)
+        yield train_subspace(configs[0], Board(4, rotated=True), 5.0, "all")
+        yield needs.run.train(configs[1], needs.run.VARIANTS["rotated"])
+        yield basis.run.train(bases, Board(4), "chosen")
+
+    seen = list(ends())
+    assert all(row.pop("stopped_at") in {0.25, 0.5, 0.75, 1.0} for row in seen)
+    assert all(0 < row.pop("stopped_accuracy") < 1 for row in seen)
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    assert list(ends()) == seen
+
+
+def test_a_network_is_stopped_where_held_out_environments_say_and_solves_the_board_where_the_test_set_does():
+    """A score of 1 or -1 for all of ten examples; labels of the held-out environments are not the test set's."""
+    label = {"validation": 0.6, "test": 1.0}
+    splits = {
+        name: Split(torch.ones(10, 1), (torch.arange(10) < 10 * share).float(), torch.zeros(10))
+        for name, share in label.items()
+    }
+    looks = Looks(2, 4, SpiralsData(splits["test"], splits["validation"], splits["test"], torch.ones(2)))
+    model = torch.nn.Linear(1, 1, bias=False)
+    for step, score in enumerate((1.0, -1.0, -1.0, 1.0), start=1):
+        with torch.no_grad():
+            model.weight.fill_(score)
+        looks.after(step, model)
+    assert (looks.accuracy, looks.solved_at) == (1.0, 4)  # at the first step, which is no second one, nobody looks at the test
+    assert looks.stopping.row == {"stopped_at": 0.25, "stopped_accuracy": 1.0}
 
 
 def test_looks_change_nothing_of_a_linear_model(monkeypatch):

@@ -26,7 +26,8 @@ from craik.experiments.conflict.basis.masks import (
     of_units,
 )
 from craik.experiments.conflict.shortcuts.directions import backward, forward
-from craik.experiments.conflict.shortcuts.training import Board, Training, batches, look, make_data, make_model
+from craik.experiments.conflict.shortcuts.looks import Looks, outcome
+from craik.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
 from craik.lab import Preset, Row, Share, computed
 
 BOARDS = {
@@ -111,14 +112,14 @@ def masks_of(
 
 
 def train(config: Config, board: Board, basis: Basis) -> Row:
-    """Train one network with masks of every linear layer's weights in a basis, and return how it ends."""
+    """Train one network with masks of every linear layer's weights in a basis; return how it ends and where it is stopped."""
     data, model = make_data(config, board), make_model(config, board)
     linear = [module for module in model if isinstance(module, nn.Linear)]
     layers = [Choosing(basis, config.memory) for _ in linear]
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=config.l2)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
     generator = torch.Generator().manual_seed(config.seed + 2**34)
-    taken, solved_at, loss, accuracy = [0] * len(linear), None, float("nan"), 0.0
+    taken, loss, looks = [0] * len(linear), float("nan"), Looks(config.every, config.steps, data)
     for step, (x, y, _) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()
         seen = forward(model, x, linear)
@@ -138,13 +139,9 @@ def train(config: Config, board: Board, basis: Basis) -> Row:
                 layer.weight.copy_(new - shrink * (new - mask.keeps(new)))
         scheduler.step()
         loss = float(losses.detach())
-        accuracy, solved_at = look(config, step, model, data.test, (accuracy, solved_at))
-    return {
-        "accuracy": accuracy,
-        "solved_at": solved_at,
-        "train_loss": loss,
-        **{f"directions_{place}": count / config.steps for place, count in enumerate(taken)},
-    }
+        looks.after(step, model)
+    shares = {f"directions_{place}": count / config.steps for place, count in enumerate(taken)}
+    return outcome(looks, train_loss=loss, **shares)
 
 
 def run(config: Config) -> Iterator[Row]:

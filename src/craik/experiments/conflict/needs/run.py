@@ -15,7 +15,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from craik.agreement import Agreement, AndMask, Mean, Rule, decay_masked
 from craik.experiments.conflict.methods import kept, rotation
-from craik.experiments.conflict.shortcuts.training import Board, Training, batches, look, make_data, make_model
+from craik.experiments.conflict.shortcuts.looks import Looks, outcome
+from craik.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
 from craik.lab import Preset, Row, computed
 
 AND = AndMask(1.0, rescale=True)
@@ -81,7 +82,7 @@ def on_shortcuts(config: Config, model: nn.Sequential, rotated: bool) -> float:
 
 
 def train(config: Config, variant: Variant) -> Row:
-    """Train one network and return how it ends."""
+    """Train one network and return how it ends, and where validation stops it."""
     board = Board(config.shortcuts, rotated=variant.rotated)
     data, model = make_data(config, board), make_model(config, board)
     drawn = on_shortcuts(config, model, variant.rotated)
@@ -90,7 +91,7 @@ def train(config: Config, variant: Variant) -> Row:
     optimizer = kind(model.parameters(), lr=config.learning_rate, weight_decay=decay)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
     agreement = Agreement(model, variant.rule, keep="masks" if variant.masked else ())
-    shares, solved_at, loss, accuracy = 0.0, None, float("nan"), 0.0
+    shares, loss, looks = 0.0, float("nan"), Looks(config.every, config.steps, data)
     for step, (x, y, environments) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()
         record = agreement.backward(cross_entropy(model(x)[:, 0], y, reduction="none"), environments)
@@ -100,14 +101,9 @@ def train(config: Config, variant: Variant) -> Row:
             decay_masked(model, record, float(scheduler.get_last_lr()[0]), variant.masked)
         scheduler.step()
         loss = float(record.losses.mean())
-        accuracy, solved_at = look(config, step, model, data.test, (accuracy, solved_at))
-    return {
-        "accuracy": accuracy,
-        "solved_at": solved_at,
-        "kept": shares / config.steps,
-        "train_loss": loss,
-        "left": on_shortcuts(config, model, variant.rotated) / drawn,
-    }
+        looks.after(step, model)
+    left = on_shortcuts(config, model, variant.rotated) / drawn
+    return outcome(looks, kept=shares / config.steps, train_loss=loss, left=left)
 
 
 def run(config: Config) -> Iterator[Row]:

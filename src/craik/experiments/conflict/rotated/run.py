@@ -14,7 +14,7 @@ from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
 from craik.experiments.conflict.rotated.subspaces import train_subspace
-from craik.experiments.conflict.shortcuts.training import Board, Outcome, Training, train
+from craik.experiments.conflict.shortcuts.training import Board, Training, train
 from craik.lab import Preset, Row, computed
 
 BOARDS = {
@@ -42,11 +42,11 @@ PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(hidden=256
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield how each method ends on each board."""
+    """Yield how each method ends on each board, and what it has where validation stops it."""
     for name, board in BOARDS.items():
         for method in COMPARED:
-            outcome = Outcome(*computed(f"{name}, {method}", train, config, board, METHODS[method]))
-            yield {"kind": "final", "board": name, "method": method, **outcome._asdict()}
+            ends = computed(f"{name}, {method}", train, config, board, METHODS[method])
+            yield {"kind": "final", "board": name, "method": method, **ends}
         for layers in ("first", "all"):
-            outcome = Outcome(*computed(f"{name}, {layers}", train_subspace, config, board, config.decay, layers))
-            yield {"kind": "final", "board": name, "method": f"subspace, {layers}", **outcome._asdict()}
+            ends = computed(f"{name}, {layers}", train_subspace, config, board, config.decay, layers)
+            yield {"kind": "final", "board": name, "method": f"subspace, {layers}", **ends}

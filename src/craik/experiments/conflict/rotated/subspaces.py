@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.experiments.conflict.shortcuts.directions import SIGNIFICANCE, apart, backward, forward
-from craik.experiments.conflict.shortcuts.training import Board, Outcome, Training, batches, look, make_data, make_model
+from craik.experiments.conflict.shortcuts.looks import Looks, outcome
+from craik.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
+from craik.lab import Row
 
 
 def differing(
@@ -32,14 +34,14 @@ def differing(
     return apart(gradients, second / (n - 1) / count, significance)
 
 
-def train_subspace(config: Training, board: Board, decay: float, layers: str) -> Outcome:
+def train_subspace(config: Training, board: Board, decay: float, layers: str) -> Row:
     """Train with the subspace mask on the first linear layer or on all of them; elsewhere this is averaging."""
     data, model = make_data(config, board), make_model(config, board)
     linear = [module for module in model if isinstance(module, nn.Linear)]
     masked = linear[:1] if layers == "first" else linear
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=config.l2)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
-    shares, solved_at, loss, accuracy = 0.0, None, float("nan"), 0.0
+    shares, loss, looks = 0.0, float("nan"), Looks(config.every, config.steps, data)
     for step, (x, y, _) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()
         seen = forward(model, x, masked)
@@ -60,5 +62,5 @@ def train_subspace(config: Training, board: Board, decay: float, layers: str) ->
         scheduler.step()
         shares += 1 - sum(b.shape[1] for b in directions) / sum(b.shape[0] for b in directions)
         loss = float(losses.detach())
-        accuracy, solved_at = look(config, step, model, data.test, (accuracy, solved_at))
-    return Outcome(accuracy, solved_at, shares / config.steps, loss)
+        looks.after(step, model)
+    return outcome(looks, kept=shares / config.steps, train_loss=loss)

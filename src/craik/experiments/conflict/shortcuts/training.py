@@ -14,12 +14,10 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept, rotation
-from craik.lab import Positive, check_limits
+from craik.experiments.conflict.shortcuts.looks import Looks, outcome
+from craik.lab import Positive, Row, check_limits
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
-
-SOLVED = 0.95
-"""Test accuracy at which a board counts as solved."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +58,6 @@ class Board(NamedTuple):
     rotated: bool = False
 
 
-class Outcome(NamedTuple):
-    """How a run ended.
-
-    Attributes:
-        accuracy: on the test set, at the end.
-        solved_at: the first step looked at with a test accuracy of `SOLVED`; None if there is none.
-        kept: mean share of components that survived, over steps.
-        train_loss: at the end.
-    """
-
-    accuracy: float
-    solved_at: int | None
-    kept: float
-    train_loss: float
-
-
 def make_data(config: Training, board: Board) -> SpiralsData:
     """Draw a board of a config's seed."""
     found = spirals(config.seed, config.environments, config.examples, Shortcuts(board.shortcuts, board.scale))
@@ -106,8 +88,8 @@ def batches(config: Training, train: Split) -> Iterator[Split]:
                 return
 
 
-def train(config: Training, board: Board, method: Method, control: bool = False) -> Outcome:
-    """Train one network.
+def train(config: Training, board: Board, method: Method, control: bool = False) -> Row:
+    """Train one network, and return how it ends, with the mean share of components that survived, and where it is stopped.
 
     Args:
         config: how.
@@ -120,7 +102,7 @@ def train(config: Training, board: Board, method: Method, control: bool = False)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
     agreement = agreement_of(model, method)
     generator = torch.Generator().manual_seed(config.seed + 2**34)
-    shares, solved_at, loss, accuracy = 0.0, None, float("nan"), 0.0
+    shares, loss, looks = 0.0, float("nan"), Looks(config.every, config.steps, data)
     for step, (x, y, environments) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()
         losses = cross_entropy(model(x)[:, 0], y, reduction="none")
@@ -136,26 +118,8 @@ def train(config: Training, board: Board, method: Method, control: bool = False)
         after_step(model, record, method, float(scheduler.get_last_lr()[0]))
         scheduler.step()
         loss = float(record.losses.mean())
-        accuracy, solved_at = look(config, step, model, data.test, (accuracy, solved_at))
-    return Outcome(accuracy, solved_at, shares / config.steps, loss)
-
-
-def look(
-    config: Training, step: int, model: nn.Module, test: Split, before: tuple[float, int | None]
-) -> tuple[float, int | None]:
-    """Return a model's accuracy after a step, and the first step looked at by which it was `SOLVED`.
-
-    Args:
-        config: which steps are looked at: one in `every`, and the last.
-        step: how many were taken.
-        model: as it is now.
-        test: what it is tried on.
-        before: what the last look found; returned where nobody looks.
-    """
-    if step % config.every and step != config.steps:
-        return before
-    found, solved_at = accuracy_of(model, test), before[1]
-    return found, step if solved_at is None and found >= SOLVED else solved_at
+        looks.after(step, model)
+    return outcome(looks, kept=shares / config.steps, train_loss=loss)
 
 
 def shuffled(masks: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
@@ -163,9 +127,3 @@ def shuffled(masks: dict[str, Tensor], generator: torch.Generator) -> dict[str, 
     return {
         name: mask.flatten()[torch.randperm(mask.numel(), generator=generator)].view_as(mask) for name, mask in masks.items()
     }
-
-
-def accuracy_of(model: nn.Module, split: Split) -> float:
-    """Return a model's accuracy."""
-    with torch.no_grad():
-        return float(((model(split.x)[:, 0] > 0) == (split.y > 0.5)).float().mean())

@@ -3,7 +3,7 @@
 That the AND-mask may stop early without shortcuts was asked afterwards, of the same rows.
 """
 
-from craik.experiments.conflict.shortcuts.training import SOLVED
+from craik.experiments.conflict.shortcuts.looks import SOLVED
 from craik.lab import EARLY_STOPPING, Claim, Measurement, OverSeeds, Paired, Rows, at_least, at_most, bootstrap, low_above
 
 _SOURCE = "ours; issue 'rules that test for conflict'"

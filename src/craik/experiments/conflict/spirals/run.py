@@ -12,7 +12,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.shortcuts.training import Board, Outcome, Training, train
+from craik.experiments.conflict.shortcuts.training import Board, Training, train
 from craik.lab import Preset, Row, computed
 
 BOARDS = {"shortcuts": Board(), "none": Board(shortcuts=0)}
@@ -41,11 +41,11 @@ PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(hidden=256
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield how each method ends on each board."""
+    """Yield how each method ends on each board, and what it has where validation stops it."""
     for name, board in BOARDS.items():
         for method in PLANTED if board.shortcuts else BARE:
             setting = replace(config, l2=0.0) if method == "and-mask-no-l2" else config
             control = method == "random-decay"
             key = {"and-mask-no-l2": "and-mask", "random-decay": "qualitative-decay"}.get(method, method)
-            outcome = Outcome(*computed(f"{name}, {method}", train, setting, board, METHODS[key], control))
-            yield {"kind": "final", "board": name, "method": method, **outcome._asdict()}
+            ends = computed(f"{name}, {method}", train, setting, board, METHODS[key], control)
+            yield {"kind": "final", "board": name, "method": method, **ends}
