@@ -1,10 +1,24 @@
 """What is claimed of conflict rules on the spirals; written before any recorded run.
 
-That the AND-mask may stop early without shortcuts was asked afterwards, of the same rows.
+That the AND-mask may stop early without shortcuts was asked afterwards, of the same rows, and of all methods where validation
+stops them later still.
 """
 
 from craik.experiments.conflict.shortcuts.looks import SOLVED
-from craik.lab import EARLY_STOPPING, Claim, Measurement, OverSeeds, Paired, Rows, at_least, at_most, bootstrap, low_above
+from craik.lab import (
+    EARLY_STOPPING,
+    Claim,
+    Greatest,
+    Least,
+    Measurement,
+    OverSeeds,
+    Paired,
+    Rows,
+    at_least,
+    at_most,
+    bootstrap,
+    low_above,
+)
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 
@@ -60,7 +74,7 @@ CLAIMS = (
         measure=_accuracy("qualitative"),
         condition=at_most(0.75, of="test accuracy, median over seeds,"),
         kind="ours",
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         id="conflict-spirals.which",
         text="Which components are masked matters: as many masked and decayed at random find nothing.",
@@ -68,7 +82,7 @@ CLAIMS = (
         measure=_accuracy("random-decay"),
         condition=at_most(0.6, of="test accuracy, median over seeds,"),
         kind="control",
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         id="conflict-spirals.l2",
         text="The AND-mask owes its success to decay, too: without L2 it fails.",
@@ -85,7 +99,7 @@ CLAIMS = (
         tried="On the small board and in half the steps the AND-mask fails with L2 too (seed 1000), as it does in these rows: "
         ".579 with it, .544 without, seed by seed .041 [.011, .099] more. Where it succeeds, "
         "spirals-sensitivity.weight-decay asks it.",
-    ),
+    ).also_stopped(Least),
     Claim(
         id="conflict-spirals.differs",
         text="Cochran's test with decay, the rule for the linear unit tests, finds the spirals as well.",
@@ -107,5 +121,5 @@ CLAIMS = (
             low_above(0.0, of="difference of test accuracy without shortcuts, median over seeds,"), EARLY_STOPPING, AHEAD
         ),
         kind="ours",
-    ),
+    ).also_stopped(Least),
 )
