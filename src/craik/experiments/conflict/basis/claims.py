@@ -1,6 +1,6 @@
 """What is claimed of the choice of a basis; written before any recorded run."""
 
-from craik.lab import Claim, OverSeeds, at_least, at_most
+from craik.lab import Claim, Greatest, OverSeeds, at_least, at_most
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _TRIED = "A prototype on seeds 1000 and 1001 and this code on 1002, once each; nothing was set by what came out."
@@ -57,7 +57,7 @@ CLAIMS = (
         measure=_of("accuracy", "16", "directions"),
         condition=at_most(0.75, of="test accuracy, median over seeds,"),
         kind="control",
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         id="conflict-basis.components",
         text="Masks of single weights alone fail on the rotated ones.",
@@ -65,7 +65,7 @@ CLAIMS = (
         measure=_of("accuracy", "4 rotated", "components"),
         condition=at_most(0.75, of="test accuracy, median over seeds,"),
         kind="control",
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         id="conflict-basis.stays",
         text="Environments held out tell the bases apart: where shortcuts have coordinates the first layer keeps to them.",
