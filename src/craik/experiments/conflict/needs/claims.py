@@ -1,7 +1,7 @@
 """What is claimed of the AND-mask's needs; written before any recorded run."""
 
 from craik.experiments.conflict.needs.run import VARIANTS
-from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap
+from craik.lab import Claim, Greatest, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _SUPPRESSES = "thesis section 3.3.1: L1 or L2 suppresses units that start out tuned to shortcuts"
@@ -38,7 +38,7 @@ CLAIMS = (
         condition=at_most(0.65, of="test accuracy without L2, median over seeds,"),
         kind="ours",
         tried=_TRIED,
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         id="conflict-needs.through-adam",
         text="L2 has to go through Adam: AdamW's decay of all weights does not stand in for it.",
@@ -48,7 +48,7 @@ CLAIMS = (
         kind="ours",
         tried="On seed 1000 decays 0.1, 0.3 and 3 fail as well. With 1 the shortcuts' weights go, but the others shrink with "
         "them: in twice the steps that seed gets most of the way.",
-    ),
+    ).also_stopped(Greatest, trainings="each"),
     Claim(
         id="conflict-needs.goes",
         text="What L2 does through Adam is to take the shortcuts' weights away.",
@@ -73,5 +73,5 @@ CLAIMS = (
         condition=at_most(0.65, of="test accuracy with rotated inputs, median over seeds,"),
         kind="ours",
         tried=_TRIED,
-    ),
+    ).also_stopped(Greatest, trainings="it"),
 )
