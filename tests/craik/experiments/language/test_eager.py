@@ -8,10 +8,10 @@ import torch
 from craik.experiments.language import eager
 from craik.experiments.language.eager.run import Config, learned
 from craik.experiments.language.eager.transformer import Transformer
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 
 CONFIG = Config(trained=(1,), tested=(1, 2, 3, 6, 8), pads=(0, 2), steps=2, batch=4, width=8, units=8, tests=3,
-                transformer_width=8, every=1, enough=0.0)  # fmt: skip
+                validated=2, transformer_width=8, every=1, enough=0.0)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,40 @@ def test_every_model_and_length_is_there(rows):
     looks = Rows(rows).where(kind="look")
     assert {tuple(some["step"]) for some in looks.by("model").values()} == {(1.0, 2.0)}
     assert set(Rows(rows).where(kind="reached")["step"]) == {1.0}
+
+
+def test_looks_give_columns_and_change_nothing(rows, monkeypatch):
+    found = Rows(rows).where(kind="final")
+    assert set(found["stopped_at"]) <= {0.5, 1.0}
+    for row in found:
+        if row["stopped_at"] == 1.0:
+            assert (row["stopped_exact"], row["stopped_words"]) == (row["exact"], row["words"])
+    ends = [{key: value for key, value in row.items() if not key.startswith("stopped")} for row in rows]
+
+    def due(self, share):
+        return share == 1.0  # an end has always been looked at
+
+    monkeypatch.setattr(EarlyStopping, "due", due)
+    without = [{**row, "seed": 100} for row in eager.run.run(CONFIG)]
+    assert [{key: value for key, value in row.items() if not key.startswith("stopped")} for row in without] == ends
+
+
+def test_comparisons_ask_ends_and_where_validation_stops():
+    def final(model, clauses, words, stopped):
+        both = {"exact": words, "words": words, "stopped_at": 0.5, "stopped_exact": stopped, "stopped_words": stopped}
+        return {"kind": "final", "seed": 100, "model": model, "clauses": clauses, **both}
+
+    opponents = [
+        final(model, c, 0.9, 0.99 if c < 4 else 0.95) for model in ("attention", "transformer") for c in (1, 2, 3, 6, 8)
+    ]
+    ours = [final("eager 2", c, 0.92, 0.98) for c in (1, 2, 3, 6, 8)]
+    rows = [*ours, *opponents, final("eager 0", 8, 0.8, 0.95)]
+    found = {claim.id: judge(claim, rows, "quick").measured for claim in eager.EXPERIMENT.claims if "er.slow" not in claim.id
+             and "memory" not in claim.id}  # fmt: skip
+    assert found["eager.better-long"] == pytest.approx(0.02)
+    assert found["eager.transformer-long"] == pytest.approx(0.02)
+    assert found["eager.on-par-short"] == pytest.approx(-2.0)  # further from 1.5 than 1.0 is
+    assert found["eager.pads-help"] == pytest.approx(0.03)
 
 
 def test_models_have_about_as_many_parameters():

@@ -1,8 +1,10 @@
 """What is claimed of eager translation; written before any recorded run."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Rows, between, equal, low_above
+from craik.lab import EARLY_STOPPING, Claim, EachSeed, Least, Measurement, Rows, between, equal, low_above, where_stopped
 
 _PAPER = "Press and Smith 2018, section 5"
 _STREAMS = (
@@ -29,16 +31,44 @@ def memory(rows: Rows) -> float:
     return float(np.max(np.subtract(found.where(length=800)["bytes"], found.where(length=8)["bytes"])))
 
 
+def also_stopped_between(claim: Claim, middle: float) -> Claim:
+    """Return a claim that two are on par, asked at their ends, as it was, and where validation stops both.
+
+    Args:
+        claim: whose number should lie between two bounds.
+        middle: of these: of two numbers the one further from it is asked.
+    """
+    ends, stopped = claim.measure, where_stopped(claim.measure)
+
+    def further(rows: Rows) -> Measurement | None:
+        found = ends(rows), stopped(rows)
+        known = [one for one in found if one is not None]
+        return max(known, key=lambda one: abs(one.value - middle)) if len(known) == len(found) else None
+
+    said = f"that at the ends or that where validation stops both, whichever is further from {middle},"
+    condition = claim.condition.saying(said).instead_of(claim.condition, EARLY_STOPPING, ends)
+    return replace(claim, measure=further, condition=condition)
+
+
+_PADS = EachSeed(lambda rows: words(rows, "eager 2", (8,), "exact") - words(rows, "eager 0", (8,), "exact"))
+"""What start pads gain."""
+
+_MIDDLE = 1.5
+"""Of the bounds between which two are on par, in per cent of words."""
+
 CLAIMS = (
-    Claim(
-        id="eager.on-par-short",
-        text="At lengths of training it is on par with attention.",
-        source=f"{_PAPER}; the abstract",
-        measure=EachSeed(lambda rows: 100 * (words(rows, "attention", (1, 2, 3)) - words(rows, "eager 2", (1, 2, 3)))),
-        condition=between(
-            -2, 5, of="right words in per cent at 1 to 3 clauses, attention less eager with 2 pads, mean over seeds,"
+    also_stopped_between(
+        Claim(
+            id="eager.on-par-short",
+            text="At lengths of training it is on par with attention.",
+            source=f"{_PAPER}; the abstract",
+            measure=EachSeed(lambda rows: 100 * (words(rows, "attention", (1, 2, 3)) - words(rows, "eager 2", (1, 2, 3)))),
+            condition=between(
+                -2, 5, of="right words in per cent at 1 to 3 clauses, attention less eager with 2 pads, mean over seeds,"
+            ),
+            tried=_STREAMS.format("-0.028 [-0.083, 0.000]"),
         ),
-        tried=_STREAMS.format("-0.028 [-0.083, 0.000]"),
+        _MIDDLE,
     ),
     Claim(
         id="eager.better-long",
@@ -50,21 +80,22 @@ CLAIMS = (
             of="share of right words at 6 and 8 clauses, unseen lengths, eager with 2 pads less attention, mean over seeds,",
         ),
         tried=_STREAMS.format("0.725 [0.709, 0.741]"),
-    ),
+    ).also_stopped(Least),
     Claim(
         id="eager.pads-help",
         text="Start pads are needed for comparable results.",
         source=f"{_PAPER}: 3 to 5 pads",
-        measure=EachSeed(lambda rows: words(rows, "eager 2", (8,), "exact") - words(rows, "eager 0", (8,), "exact")),
+        measure=_PADS,
         condition=low_above(0.05, of="share of right sentences at 8 clauses, 2 pads less none, mean over seeds,").instead_of(
             low_above(0.0, of="share of right sentences at 8 clauses, 2 pads less none, mean over seeds,"),
             "It held of a record before, by 0.010 [0.002, 0.023], where 0.99 of these sentences were right without pads, and "
             "all words at lengths of training: such a gain is no need.",
+            _PADS,
         ),
         tried="The bar was raised after the rows of a record before had been read. More pads harm: with 4 of them, as many as "
         "the text's 3 to 5, 0.57 of these sentences are right, with 2 of them 0.998, without 0.995. "
         + _STREAMS.format("0.010 [0.002, 0.023]"),
-    ),
+    ).also_stopped(Least),
     Claim(
         id="eager.constant-memory",
         text="Memory while translating does not grow with the source.",
@@ -85,16 +116,19 @@ CLAIMS = (
         tried="On seed 1000, before these rows, it took less than half of attention's steps: sentences here need no language "
         "model. " + _STREAMS.format("0.377 [0.324, 0.430]"),
     ),
-    Claim(
-        id="eager.transformer-short",
-        text="At lengths of training it is on par with a Transformer of as many parameters.",
-        source="ours; the digest misses that opponent",
-        measure=EachSeed(lambda rows: 100 * (words(rows, "transformer", (1, 2, 3)) - words(rows, "eager 2", (1, 2, 3)))),
-        condition=between(
-            -2, 5, of="right words in per cent at 1 to 3 clauses, Transformer less eager with 2 pads, mean over seeds,"
+    also_stopped_between(
+        Claim(
+            id="eager.transformer-short",
+            text="At lengths of training it is on par with a Transformer of as many parameters.",
+            source="ours; the digest misses that opponent",
+            measure=EachSeed(lambda rows: 100 * (words(rows, "transformer", (1, 2, 3)) - words(rows, "eager 2", (1, 2, 3)))),
+            condition=between(
+                -2, 5, of="right words in per cent at 1 to 3 clauses, Transformer less eager with 2 pads, mean over seeds,"
+            ),
+            tried=_STREAMS.format("-0.069 [-0.139, -0.016]"),
+            kind="ours",
         ),
-        tried=_STREAMS.format("-0.069 [-0.139, -0.016]"),
-        kind="ours",
+        _MIDDLE,
     ),
     Claim(
         id="eager.transformer-long",
@@ -106,5 +140,5 @@ CLAIMS = (
         ),
         tried=_STREAMS.format("0.594 [0.583, 0.607]"),
         kind="ours",
-    ),
+    ).also_stopped(Least),
 )

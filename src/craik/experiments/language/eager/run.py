@@ -6,7 +6,7 @@ parameters; all take the same number of Adam steps on the same sentences.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge, MinLen
@@ -14,7 +14,7 @@ from torch import Generator, Tensor, nn
 
 from craik.experiments.language.eager.attention import Attention
 from craik.experiments.language.eager.transformer import HEADS, Transformer
-from craik.lab import Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
+from craik.lab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
 from craik.methods.language.alignment import Fillers, align, eager_feasible
 from craik.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
 from craik.params import count_bytes
@@ -54,6 +54,8 @@ class Config:
     """Right words at which the steps are read off."""
     tests: Annotated[int, Ge(1)] = 100
     """Test sentences of each length."""
+    validated: Annotated[int, Ge(1)] = 50
+    """Sentences of each of these lengths, of another draw, by which a training may be stopped early."""
     aligned: bool = False
     """Learn the alignment by EM from 2000 pairs in place of the known one."""
 
@@ -82,8 +84,25 @@ PRESETS = {
 }
 
 
+LOOKS = 10
+"""How often a training is looked at for early stopping."""
+
 Found = Callable[[Sequence[Pair]], list[list[int]]]
 """A model's translations of some sentences of one length."""
+
+
+class Sets(NamedTuple):
+    """Sentences by their clauses, of two draws: what is tested on, and what may stop a training."""
+
+    tests: dict[int, list[Pair]]
+    validation: dict[int, list[Pair]]
+
+
+class Trained(NamedTuple):
+    """A training: its loop, whose values are looks at lengths of training, and what there was where validation was best."""
+
+    saved: Saved
+    stopping: EarlyStopping
 
 
 def batches(config: Config, saved: Saved, found: Found) -> Iterator[list[Pair]]:
@@ -115,17 +134,31 @@ def learned(config: Config) -> dict[int, list[tuple[int, int]]]:
     return {length: [link for link, count in counts.items() if count > half] for length, counts in found.items()}
 
 
-def fit(config: Config, model: nn.Module, rate: float, losses: Callable[[list[Pair]], Tensor], found: Found) -> Saved:
-    """Train a model; return the loop, whose values are looks."""
-    optimizer = torch.optim.Adam(model.parameters(), rate)
-    saved = checkpoint("training", model, optimizer)
-    for pairs in batches(config, saved, found):
+def fit(config: Config, model: nn.Module, losses: Callable[[list[Pair]], Tensor], found: Found, sets: Sets) -> Trained:
+    """Train a model; look at it on the way."""
+    optimizer, stopping = torch.optim.Adam(model.parameters(), config.rate), EarlyStopping(LOOKS)
+    saved = checkpoint("training", model, optimizer, stopping)
+    for step, pairs in enumerate(batches(config, saved, found), start=saved.done + 1):
         optimizer.zero_grad()
         losses(pairs).mean().backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        if stopping.due(step / config.steps):
+            look(stopping, step / config.steps, model, found, sets)
     model.eval()
-    return saved
+    return Trained(saved, stopping)
+
+
+def look(stopping: EarlyStopping, share: float, model: nn.Module, found: Found, sets: Sets) -> None:
+    """Keep what test sentences give where words of validation, all lengths alike, are right more often than before."""
+    model.eval()
+    right = sum(shares(found(pairs), pairs)[1] for pairs in sets.validation.values()) / len(sets.validation)
+    if stopping.validation is None or right > stopping.validation:
+        tested: Row = {}
+        for clauses, pairs in sets.tests.items():
+            tested[f"exact_{clauses}"], tested[f"words_{clauses}"] = shares(found(pairs), pairs)
+        stopping.look(share, right, tested)
+    model.train()
 
 
 def tensors(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
@@ -136,15 +169,20 @@ def tensors(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield each model's exact sentences and words by length, and the eager model's memory."""
-    generator = stream(config.seed, "tests")
-    tests = {clauses: reorderings(config.tests, clauses, generator) for clauses in config.tested}
+    sets = Sets(drawn(config, "tests", config.tests), drawn(config, "validation", config.validated))
     for pads in config.pads:
-        yield from part(f"eager {pads}", by_eager_model(config, pads, tests))
-    yield from part("attention", by_attention(config, tests))
-    yield from part("transformer", by_transformer(config, tests))
+        yield from part(f"eager {pads}", by_eager_model(config, pads, sets))
+    yield from part("attention", by_attention(config, sets))
+    yield from part("transformer", by_transformer(config, sets))
 
 
-def by_eager_model(config: Config, pads: int, tests: dict[int, list[Pair]]) -> Iterator[Row]:
+def drawn(config: Config, name: str, count: int) -> dict[int, list[Pair]]:
+    """Return so many sentences of each length of the test, of a stream of their own."""
+    generator = stream(config.seed, name)
+    return {clauses: reorderings(count, clauses, generator) for clauses in config.tested}
+
+
+def by_eager_model(config: Config, pads: int, sets: Sets) -> Iterator[Row]:
     """Yield an eager model's sentences and words by length, and its memory."""
     model = EagerTranslator(vocabulary(20, 10, 10), config.width, Generator().manual_seed(config.seed))
     known = learned(config) if config.aligned else {}
@@ -160,16 +198,16 @@ def by_eager_model(config: Config, pads: int, tests: dict[int, list[Pair]]) -> I
         decoding = Decoding(WORDS, END, pads, epsilon_limit=4 * clauses, source_epsilons=4 * clauses + pads, beam=1)
         return [list(one) for one in greedy(model, [pair.source for pair in pairs], decoding)]
 
-    yield from scored(config, f"eager {pads}", model, fit(config, model, config.rate, losses, found), found, tests)
+    yield from scored(config, f"eager {pads}", model, fit(config, model, losses, found, sets), found, sets.tests)
     for length in (8, 800):
         words = torch.full((1, length), 4)
         with torch.no_grad():
             yield {"kind": "memory", "pads": pads, "length": length, "bytes": count_bytes(model.read(words, words)[1])}
     if pads == config.pads[-1]:
-        yield from spoken(model, tests[config.tested[0]][0], pads)
+        yield from spoken(model, sets.tests[config.tested[0]][0], pads)
 
 
-def by_attention(config: Config, tests: dict[int, list[Pair]]) -> Iterator[Row]:
+def by_attention(config: Config, sets: Sets) -> Iterator[Row]:
     """Yield the sentences and words of the model with attention by length."""
     model = Attention(vocabulary(20, 10, 10), config.units, Generator().manual_seed(config.seed))
 
@@ -181,10 +219,10 @@ def by_attention(config: Config, tests: dict[int, list[Pair]]) -> Iterator[Row]:
         source, lengths, _ = tensors(pairs)
         return model.greedy(source, lengths, WORDS.start, END)
 
-    yield from scored(config, "attention", model, fit(config, model, config.rate, losses, found), found, tests)
+    yield from scored(config, "attention", model, fit(config, model, losses, found, sets), found, sets.tests)
 
 
-def by_transformer(config: Config, tests: dict[int, list[Pair]]) -> Iterator[Row]:
+def by_transformer(config: Config, sets: Sets) -> Iterator[Row]:
     """Yield the sentences and words of the Transformer by length."""
     model = Transformer(vocabulary(20, 10, 10), config.transformer_width, Generator().manual_seed(config.seed))
 
@@ -195,22 +233,26 @@ def by_transformer(config: Config, tests: dict[int, list[Pair]]) -> Iterator[Row
     def found(pairs: Sequence[Pair]) -> list[list[int]]:
         return model.greedy(tensors(pairs)[0], WORDS.start, END)
 
-    saved = fit(config, model, config.rate, losses, found)
-    yield from scored(config, "transformer", model, saved, found, tests)
+    yield from scored(config, "transformer", model, fit(config, model, losses, found, sets), found, sets.tests)
 
 
 def scored(
-    config: Config, name: str, model: nn.Module, saved: Saved, found: Found, tests: dict[int, list[Pair]]
+    config: Config, name: str, model: nn.Module, trained: Trained, found: Found, tests: dict[int, list[Pair]]
 ) -> Iterator[Row]:
-    """Yield the looks at a model, when it had learnt enough, and what it makes of test sentences by length."""
-    for look in saved.values:
-        yield {**look, "model": name}
-    enough = [int(look["step"]) for look in saved.values if look["words"] >= config.enough]
+    """Yield the looks at a model, when it had learnt enough, and what it makes of test sentences by length.
+
+    Beside that at its end is what it made of them where validation was best.
+    """
+    looks, best = trained.saved.values, trained.stopping.row
+    for one in looks:
+        yield {**one, "model": name}
+    enough = [int(one["step"]) for one in looks if one["words"] >= config.enough]
     yield {"kind": "reached", "model": name, "step": min(enough, default=None), "steps": config.steps}
     for clauses, pairs in tests.items():
         exact, words = shares(found(pairs), pairs)
         ends: Row = {"exact": exact, "words": words, "parameters": count(model), "steps": config.steps}
-        yield {"kind": "final", "model": name, "clauses": clauses, **ends}
+        stopped = {f"stopped_{key}": best[f"stopped_{key}_{clauses}"] for key in ("exact", "words")}
+        yield {"kind": "final", "model": name, "clauses": clauses, **ends, "stopped_at": best["stopped_at"], **stopped}
 
 
 def shares(found: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> tuple[float, float]:
