@@ -5,7 +5,7 @@ import torch
 from craik.experiments.control.cfgps_amortised import EXPERIMENT
 from craik.experiments.control.cfgps_amortised.run import history, run
 from craik.experiments.control.library import make_library, wander
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from craik.methods.control.counterfactual import rollouts
 
 SMALL = replace(
@@ -18,6 +18,31 @@ def test_the_rows_can_be_judged_and_drawn_and_repeat():
     assert all(judge(claim, rows, "quick").measured is not None for claim in EXPERIMENT.claims)
     assert list(EXPERIMENT.figures(rows)) == ["posteriors"]
     assert [{"seed": 1000, **row} for row in run(replace(SMALL, seed=1000))] == list(rows.by("seed")[1000])
+
+
+def test_looks_give_columns_and_change_nothing(monkeypatch):
+    found = list(run(SMALL))
+    learned = [row for row in found if row["posterior"] == "amortised"]
+    assert all(row["stopped_at"] in (1 / 3, 2 / 3, 1.0) for row in learned)
+    assert not any(key.startswith("stopped") for row in found if row["posterior"] == "exact" for key in row)
+
+    def due(self, share):
+        return share == 1.0  # an end has always been looked at
+
+    monkeypatch.setattr(EarlyStopping, "due", due)
+    alone = list(run(SMALL))
+    for row in (row for row in alone if row["posterior"] == "amortised"):
+        assert (row["stopped_error"], row["stopped_level"]) == (row["error"], row["level"])
+    old = [[{key: row[key] for key in row if not key.startswith("stopped")} for row in rows] for rows in (found, alone)]
+    assert old[0] == old[1]
+
+
+def test_claims_ask_the_end_and_where_validation_stops():
+    row = {"seed": 0, "kind": "evaluation", "evidence": 25, "model_error": 0.1}
+    rows = Rows([{**row, "posterior": "exact", "error": 0.02}, {**row, "posterior": "amortised", "error": 0.05}])
+    assert [judge(claim, rows, "quick").measured for claim in EXPERIMENT.claims] == [None, None]
+    rows = Rows({**row, "stopped_error": 0.03} if row["posterior"] == "amortised" else row for row in rows)
+    assert [round(judge(claim, rows, "quick").measured, 6) for claim in EXPERIMENT.claims] == [0.5, 0.01]
 
 
 def test_a_history_is_what_was_glimpsed_and_visited():

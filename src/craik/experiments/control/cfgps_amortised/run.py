@@ -4,9 +4,9 @@ The level is privileged data: visible when the classifier is trained, never afte
 prior included, from what a history has glimpsed and visited; the exact posterior of the library is what it could reach.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge, MinLen
@@ -14,9 +14,10 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from craik.experiments.control.library import DISCOUNT, Library, drifting, make_library, wander
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits
 from craik.methods.control.counterfactual import Episodes, evaluate, log_likelihood, posterior, rollouts
 from craik.nn.perceptrons import mlp
+from craik.tasks.streams import stream
 
 
 @dataclass(frozen=True)
@@ -54,32 +55,80 @@ PRESETS = {
 }
 
 
+class Drawn(NamedTuple):
+    """The world's levels of some episodes, (B,), and the episodes."""
+
+    chosen: Tensor
+    logged: Episodes
+
+
+class Policies(NamedTuple):
+    """Values of policies in each level, (P, K), and what they are in the world, (P,)."""
+
+    values: Tensor
+    truth: Tensor
+
+    def error(self, beliefs: Tensor) -> float:
+        """Return the mean absolute error of the policies' values, as beliefs (B, K) have them."""
+        found = [evaluate(value, beliefs).value for value in self.values]
+        errors = [abs(one - float(wanted)) for one, wanted in zip(found, self.truth, strict=True)]
+        return sum(errors) / len(errors)
+
+
 def run(config: Config) -> Iterator[Row]:
     """Yield errors of four policies' values by evidence, and how much the learned posterior misses."""
     generator = Generator().manual_seed(config.seed)
     library = make_library(config.levels, config.glimpse, generator)
-    chosen = torch.multinomial(library.world, config.logged, replacement=True, generator=generator)
-    logged = rollouts(library.model, chosen, wander, config.steps, generator)
-    classifier = train(library, config, generator)
+    test = draw(library, config, generator)
+    validation = draw(library, config, stream(config.seed, "validation"))
     values = torch.stack([library.model.process(DISCOUNT).objective(policy) for policy in drifting(6)])
-    truth = values @ library.world
-    model_error = float((values @ library.model.prior - truth).abs().mean())
+    policies, stopping = Policies(values, values @ library.world), EarlyStopping()
+    model_error = float((values @ library.model.prior - policies.truth).abs().mean())
+
+    def look(network: nn.Module, share: float) -> None:
+        if stopping.due(share):
+            errors = [policies.error(learned(network, validation, steps)) for steps in config.evidence]
+            found: Row = {}
+            for steps in config.evidence:
+                beliefs = learned(network, test, steps)
+                found |= {f"error_{steps}": policies.error(beliefs), f"level_{steps}": sure(beliefs, test)}
+            stopping.look(share, sum(errors) / len(errors), found)
+
+    classifier = train(library, config, generator, look)
     for steps in config.evidence:
-        exact = posterior(library.model.prior, log_likelihood(library.model, logged, steps))
-        with torch.no_grad():
-            learned = classifier(history(logged, torch.full((config.logged,), steps))).double().softmax(1)
-        for name, beliefs in (("exact", exact), ("amortised", learned)):
-            found = [evaluate(value, beliefs).value for value in values]
-            errors = [abs(one - float(wanted)) for one, wanted in zip(found, truth, strict=True)]
-            yield {
+        exact = posterior(library.model.prior, log_likelihood(library.model, test.logged, steps))
+        for name, beliefs in (("exact", exact), ("amortised", learned(classifier, test, steps))):
+            row: Row = {
                 "kind": "evaluation",
                 "evidence": steps,
                 "posterior": name,
-                "error": sum(errors) / len(errors),
+                "error": policies.error(beliefs),
                 "model_error": model_error,
-                "level": float(beliefs.gather(1, chosen[:, None]).mean()),
+                "level": sure(beliefs, test),
                 "budget": config.updates * config.batch,
             }
+            if name == "amortised":
+                best = stopping.row
+                row |= {f"stopped_{key}": best[f"stopped_{key}_{steps}"] for key in ("error", "level")}
+                row["stopped_at"] = best["stopped_at"]
+            yield row
+
+
+def draw(library: Library, config: Config, generator: Generator) -> Drawn:
+    """Log episodes of a random policy in the world."""
+    chosen = torch.multinomial(library.world, config.logged, replacement=True, generator=generator)
+    return Drawn(chosen, rollouts(library.model, chosen, wander, config.steps, generator))
+
+
+@torch.no_grad()
+def learned(network: nn.Module, drawn: Drawn, steps: int) -> Tensor:
+    """Return the learned posterior (B, K) after so many steps of evidence."""
+    return network(history(drawn.logged, torch.full((len(drawn.chosen),), steps))).double().softmax(1)
+
+
+def sure(beliefs: Tensor, drawn: Drawn) -> float:
+    """Return the mean probability of the true level."""
+    return float(beliefs.gather(1, drawn.chosen[:, None]).mean())
 
 
 def history(episodes: Episodes, steps: Tensor) -> Tensor:
@@ -103,8 +152,15 @@ def history(episodes: Episodes, steps: Tensor) -> Tensor:
     return torch.cat([pictures, visited.log1p(), (visited > 0).float(), one_hot(here, size).float()], 1)
 
 
-def train(library: Library, config: Config, generator: Generator) -> nn.Module:
-    """Minimise the cross-entropy of the level on histories of the model; a pool of them is simulated anew now and then."""
+def train(library: Library, config: Config, generator: Generator, look: Callable[[nn.Module, float], None]) -> nn.Module:
+    """Minimise the cross-entropy of the level on histories of the model; a pool of them is simulated anew now and then.
+
+    Args:
+        library: levels.
+        config: how.
+        generator: of weights, levels and histories.
+        look: looks at the classifier after a share of its updates.
+    """
     network = mlp(7 * 36, config.levels, generator, config.hidden, 2)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
     pool: Episodes | None = None
@@ -118,4 +174,5 @@ def train(library: Library, config: Config, generator: Generator) -> nn.Module:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        look(network, (update + 1) / config.updates)
     return network
