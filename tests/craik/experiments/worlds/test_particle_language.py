@@ -5,7 +5,7 @@ import torch
 
 from craik.experiments.worlds import particle_language
 from craik.experiments.worlds.particle_language.agents import Policy, views
-from craik.experiments.worlds.particle_language.claims import silent
+from craik.experiments.worlds.particle_language.claims import over_best, over_best_of_three, silent
 from craik.experiments.worlds.particle_language.errands import among_three, among_two, held_out
 from craik.experiments.worlds.particle_language.playing import Talk, heard_by_each, play, sensed, widths
 from craik.experiments.worlds.particle_language.run import CONCENTRATION, habit, said_of
@@ -84,6 +84,23 @@ def test_a_record_of_two_agents_alone_is_drawn_and_leaves_the_others_out(rows):
     old = Rows([row for row in rows if "three" not in str(row["kind"]) and row.get("channel") not in new])
     assert set(EXPERIMENT.figures(old)) == {"language"}
     assert silent("gaze")(old) is None
+
+
+def test_those_without_a_channel_count_where_they_are_nearest():
+    def made(kind, curve, seed, *looks):
+        ends = (("symbols", False, 0.1), ("symbols", True, 0.9), ("none", False, 0.5))
+        found = [{"seed": seed, "kind": kind, "channel": name, "exchanged": e, "distance": d} for name, e, d in ends]
+        ways = [("none", look) for look in looks] + [("symbols", 0.01)]
+        return found + [{"seed": seed, "kind": curve, "channel": name, "distance": look} for name, look in ways]
+
+    for kind, curve, measure in (
+        ("final", "curve", over_best("symbols")),
+        ("three", "curve of three", over_best_of_three("symbols")),
+    ):
+        found = measure(Rows(made(kind, curve, 0, 0.6, 0.4, 0.7) + made(kind, curve, 1, 0.6)))  # on the way, and at the end
+        assert (found.low, found.high, found.n) == (pytest.approx(0.2), pytest.approx(0.25), 2)
+        assert measure(Rows(made(kind, curve, 0))) is None  # no looks
+        assert measure(Rows([])) is None
 
 
 @pytest.mark.parametrize("channel", ["symbols", "gaze", "bodies", "none"])
