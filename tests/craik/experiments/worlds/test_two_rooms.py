@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from craik.experiments.worlds.two_rooms import EXPERIMENT, run, ways
-from craik.lab import Rows, judge
+from craik.experiments.worlds.two_rooms.looks import BEST, Looks
+from craik.lab import EarlyStopping, Rows, judge
 from craik.tasks.boards.two_rooms import TwoRooms
 
 TINY = {"pairs": 500, "states": 4, "steps": 3, "hidden": 8, "plans": 5}
@@ -13,6 +14,46 @@ TINY = {"pairs": 500, "states": 4, "steps": 3, "hidden": 8, "plans": 5}
 def rows(preset="quick"):
     config = replace(EXPERIMENT.presets[preset].config, **TINY)
     return [{**row, "seed": 100} for row in EXPERIMENT.run(config)]
+
+
+def test_looks_change_nothing_and_the_last_is_of_the_end(monkeypatch):
+    finals = [row for row in rows("lamps") if row["kind"] == "final"]
+    keys = {f"stopped_{name}{key}" for name in ("", "at_") for key in BEST}
+    for row in finals:
+        assert keys <= set(row)
+        assert all(row[f"stopped_{key}"] == row[key] for key in BEST if row[f"stopped_at_{key}"] == 1)
+    assert all(row[f"stopped_at_{key}"] == 1 for row in finals if row["method"] == "k-means" for key in BEST)
+    monkeypatch.setattr(EarlyStopping, "due", lambda self, share: False)
+    without = [row for row in rows("lamps") if row["kind"] == "final"]
+    assert without == [{key: value for key, value in row.items() if key not in keys} for row in finals]
+
+
+def test_each_score_stops_where_it_is_best_on_validation_and_goes_on_from_its_state():
+    def worth(*numbers):
+        return dict(zip(BEST, numbers, strict=True))
+
+    test = {0.5: worth(0.6, 0.5, 0.4), 1.0: worth(0.5, 0.4, 0.3)}
+    validation = {0.5: worth(0.8, 0.7, 0.6), 1.0: worth(0.7, 0.6, 0.7)}
+    looks = Looks(validation.__getitem__, test.__getitem__)
+    looks.look(0.5, lambda: 0.5)
+    again = Looks(validation.__getitem__, test.__getitem__)
+    again.load_state_dict(looks.state_dict())
+    for one in (looks, again):
+        one.look(1.0, lambda: 1.0)
+        one.look(1.0, lambda: pytest.fail("nothing is due twice"))
+        assert {key: one.row[f"stopped_{key}"] for key in BEST} == worth(0.6, 0.4, 0.3)
+        assert {key: one.row[f"stopped_at_{key}"] for key in BEST} == worth(0.5, 1.0, 1.0)
+
+
+def test_claims_ask_where_validation_stops_ways_too():
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "two-rooms.pairs-needed")
+    made = [
+        {"seed": 1, "kind": "final", "method": method, "shared": shared, "stopped_shared": stopped}
+        for method, shared, stopped in (("causal", 0.3, 0.3), ("infogan", 0.5, 0.2))
+    ]
+    found = judge(claim, made, "quick")
+    assert found.measured == pytest.approx(0.1)
+    assert (found.verdict, [one.verdict for one in found.earlier]) == ("does not hold so far", ["holds so far"])
 
 
 @pytest.mark.parametrize("preset", ["quick", "lamps"])

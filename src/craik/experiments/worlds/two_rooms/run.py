@@ -1,6 +1,7 @@
 """Two rooms: states abstracted from pairs of points in five ways, what they make of the wall, and plans through them.
 
 All trained ways take equal steps of equal batches. k-means and the contrastive way count their transitions from the same pairs.
+Early stopping is a baseline: other points, places and plans, drawn like those that judge, say for each score when to stop.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,21 +11,23 @@ import torch
 from torch import Generator, Tensor
 
 from craik.experiments.worlds.two_rooms import ways
+from craik.experiments.worlds.two_rooms.looks import Looks
 from craik.experiments.worlds.two_rooms.settings import Config
 from craik.experiments.worlds.two_rooms.ways import Abstraction
 from craik.lab import Row, part
 from craik.methods.worlds.infogan import most_plausible, waypoints
 from craik.tasks.boards.two_rooms import TwoRooms
+from craik.tasks.streams import stream
 
 
-def make(config: Config) -> dict[str, Callable[[Tensor, Generator], Abstraction]]:
+def make(config: Config) -> dict[str, Callable[[Tensor, Generator, Looks[Abstraction]], Abstraction]]:
     """Return the five ways by name."""
     return {
-        "causal": lambda pairs, rng: ways.causal_infogan(config, pairs, rng, config.information),
-        "no-information": lambda pairs, rng: ways.causal_infogan(config, pairs, rng, 0.0),
-        "infogan": lambda pairs, rng: ways.infogan(config, pairs, rng),
-        "contrastive": lambda pairs, rng: ways.contrastive(config, pairs, rng),
-        "k-means": lambda pairs, rng: ways.k_means(config, pairs, rng),
+        "causal": lambda pairs, rng, looks: ways.causal_infogan(config, pairs, rng, looks, config.information),
+        "no-information": lambda pairs, rng, looks: ways.causal_infogan(config, pairs, rng, looks, 0.0),
+        "infogan": lambda pairs, rng, looks: ways.infogan(config, pairs, rng, looks),
+        "contrastive": lambda pairs, rng, looks: ways.contrastive(config, pairs, rng, looks),
+        "k-means": lambda pairs, rng, looks: ways.k_means(config, pairs, rng, looks),
     }
 
 
@@ -47,10 +50,10 @@ def lit(config: Config, places: Tensor, generator: Generator) -> Tensor:
 
 def abstracted(config: Config, name: str, rooms: TwoRooms, pairs: Tensor) -> Iterator[Row]:
     """Yield a way's scores, its states on a grid of points, and one plan."""
-    ways_ = make(config)
-    found = ways_[name](pairs, Generator().manual_seed(8 * (config.seed + 1) + list(ways_).index(name)))
+    ways_, looks = make(config), looking(config, rooms)
+    found = ways_[name](pairs, Generator().manual_seed(8 * (config.seed + 1) + list(ways_).index(name)), looks)
     budget = 0 if name == "k-means" else config.steps
-    yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs), "budget": budget}
+    yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs), "budget": budget, **looks.row}
     yield {"kind": "grid", "method": name, "states": grid(config, found)}
     generator = Generator().manual_seed(config.seed)
     ends = lit(config, torch.tensor([[-0.7, -0.6], [0.7, -0.6]]), generator)
@@ -59,9 +62,27 @@ def abstracted(config: Config, name: str, rooms: TwoRooms, pairs: Tensor) -> Ite
         yield {"kind": "plan", "method": name, "index": index, "x": point[0], "y": point[1]}
 
 
+def looking(config: Config, rooms: TwoRooms) -> Looks[Abstraction]:
+    """Return looks at a way that is stopped by points, places and plans of their own."""
+    validation, test = stream(config.seed, "validation").initial_seed(), config.seed + 1
+
+    def at(seed: int) -> Callable[[Abstraction], Row]:
+        return lambda found: compared(config, rooms, found, Generator().manual_seed(seed))[1]
+
+    return Looks(at(validation), at(test))
+
+
 def scores(config: Config, rooms: TwoRooms, found: Abstraction, pairs: Tensor) -> Row:
     """Return what a way's states and plans are worth."""
-    generator = Generator().manual_seed(config.seed + 1)
+    states, worth = compared(config, rooms, found, Generator().manual_seed(config.seed + 1))
+    counted = ways.empirical(found.read, pairs, config.states)
+    used = torch.bincount(states, minlength=config.states) > 0
+    distance = 0.5 * (counted - found.table.double()).abs().sum(1)[used].mean()
+    return {"used": int(used.sum()), "distance": float(distance), "loss": found.loss, **_crossing(rooms, found), **worth}
+
+
+def compared(config: Config, rooms: TwoRooms, found: Abstraction, generator: Generator) -> tuple[Tensor, Row]:
+    """Return the states of points that a generator draws, and what ways are compared by."""
     points = 2 * torch.rand(4000, 2, generator=generator) - 1
     states, right = found.read(lit(config, points, generator)), points[:, 0] > 0
     rooms_of = torch.stack([torch.bincount(states[side], minlength=config.states) for side in (~right, right)])
@@ -70,18 +91,8 @@ def scores(config: Config, rooms: TwoRooms, found: Abstraction, pairs: Tensor) -
     light = lit(config, across[:, :1], generator)[..., 2:].expand(-1, 2, -1)
     across = torch.cat((across, light), -1)
     shared = (found.read(across[:, 0]) == found.read(across[:, 1])).float().mean()
-    counted = ways.empirical(found.read, pairs, config.states)
-    used = torch.bincount(states, minlength=config.states) > 0
-    distance = 0.5 * (counted - found.table.double()).abs().sum(1)[used].mean()
-    return {
-        "purity": float(rooms_of.max(0).values.sum() / len(points)),
-        "shared": float(shared),
-        "used": int(used.sum()),
-        "distance": float(distance),
-        "loss": found.loss,
-        **_crossing(rooms, found),
-        **_plans(config, rooms, found, generator),
-    }
+    purity = float(rooms_of.max(0).values.sum() / len(points))
+    return states, {"purity": purity, "shared": float(shared), **_plans(config, rooms, found, generator)}
 
 
 def _crossing(rooms: TwoRooms, found: Abstraction) -> Row:

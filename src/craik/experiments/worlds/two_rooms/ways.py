@@ -9,6 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax, logsigmoid, one_hot, softmax
 
+from craik.experiments.worlds.two_rooms.looks import Looks
 from craik.experiments.worlds.two_rooms.settings import Config
 from craik.lab import checkpoint
 from craik.methods.worlds.infogan import CausalInfoGAN, OneHot, TransitionTable, pair_losses
@@ -45,7 +46,9 @@ def noise_of(config: Config) -> int:
     return 2 + 2 * config.lamps
 
 
-def causal_infogan(config: Config, pairs: Tensor, generator: Generator, information: float) -> Abstraction:
+def causal_infogan(
+    config: Config, pairs: Tensor, generator: Generator, looks: Looks[Abstraction], information: float
+) -> Abstraction:
     """Train Causal InfoGAN: Adam with betas (0.5, 0.999), the rate falling from 1e-3 to 5e-5."""
     count, seen, noise = config.states, config.seen, noise_of(config)
     networks = CausalInfoGAN(
@@ -60,7 +63,19 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
     optimizers = [torch.optim.Adam(part, 1e-3, (0.5, 0.999)) for part in (list(networks.discriminator.parameters()), made)]
     schedules = [_falling(optimizer, config.steps) for optimizer in optimizers]
     recent = torch.zeros((), dtype=torch.float64)
-    saved = checkpoint("training", *networks[:4], *optimizers, *schedules, recent, generator)
+
+    def decode(here: int, there: int, rng: Generator) -> Tensor:
+        states = one_hot(torch.tensor([here, there]), count).float().flatten().expand(SAMPLES, -1)
+        return networks.generator(torch.cat((torch.randn(SAMPLES, noise, generator=rng), states), -1))
+
+    def read(points: Tensor) -> Tensor:
+        return networks.posterior(points).argmax(-1)
+
+    def make() -> Abstraction:
+        centres = _centres(read, pairs, count)
+        return Abstraction(read, table.probabilities(), decode, centres, networks.discriminator, float(recent))
+
+    saved = checkpoint("training", *networks[:4], *optimizers, *schedules, recent, generator, looks)
     for done in range(saved.done, config.steps):
         some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
         losses = pair_losses(networks, some, generator, noise, jitter=0.02)
@@ -70,22 +85,15 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
         for schedule in schedules:
             schedule.step()
         recent += 0.01 * (float(losses.discriminator.detach()) - recent)
+        looks.look((done + 1) / config.steps, make)
         saved.keep(done + 1)
     saved.stay()
     for network in networks[:4]:
         cast(nn.Module, network).requires_grad_(False)
-
-    def decode(here: int, there: int, rng: Generator) -> Tensor:
-        states = one_hot(torch.tensor([here, there]), count).float().flatten().expand(SAMPLES, -1)
-        return networks.generator(torch.cat((torch.randn(SAMPLES, noise, generator=rng), states), -1))
-
-    def read(points: Tensor) -> Tensor:
-        return networks.posterior(points).argmax(-1)
-
-    return Abstraction(read, table.probabilities(), decode, _centres(read, pairs, count), networks.discriminator, float(recent))
+    return make()
 
 
-def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
+def infogan(config: Config, pairs: Tensor, generator: Generator, looks: Looks[Abstraction]) -> Abstraction:
     """Train InfoGAN on single points: nothing links a state to what can follow it; T is counted afterwards."""
     count, seen, noise = config.states, config.seen, noise_of(config)
     made_by = relu_mlp((noise + count, config.hidden, config.hidden, seen), generator)
@@ -95,7 +103,11 @@ def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
     optimizers = [torch.optim.Adam(part, 1e-3, (0.5, 0.999)) for part in parts]
     schedules = [_falling(optimizer, config.steps) for optimizer in optimizers]
     states = OneHot(count)
-    saved = checkpoint("training", made_by, judge, posterior, *optimizers, *schedules, generator)
+
+    def make() -> Abstraction:
+        return counted(lambda points: posterior(points).argmax(-1), pairs, count)
+
+    saved = checkpoint("training", made_by, judge, posterior, *optimizers, *schedules, generator, looks)
     for done in range(saved.done, config.steps):
         real = pairs[torch.randint(len(pairs), (256,), generator=generator), 0]
         code = states.sample(len(real), generator)
@@ -106,13 +118,14 @@ def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
         _step(optimizers[1], -logsigmoid(judge(shaken[2])).mean() - config.information * bound, parts[1])
         for schedule in schedules:
             schedule.step()
+        looks.look((done + 1) / config.steps, make)
         saved.keep(done + 1)
     saved.stay()
     posterior.requires_grad_(False)
-    return counted(lambda points: posterior(points).argmax(-1), pairs, count)
+    return make()
 
 
-def contrastive(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
+def contrastive(config: Config, pairs: Tensor, generator: Generator, looks: Looks[Abstraction]) -> Abstraction:
     """Train Q and T without a GAN: InfoNCE with the score log sum_{s,s'} Q(s|o) T(s'|s) Q(s'|o') over a batch's pairs.
 
     The fallback that was named before the experiment was made: a method to compare with.
@@ -123,33 +136,36 @@ def contrastive(config: Config, pairs: Tensor, generator: Generator) -> Abstract
     parameters = [*posterior.parameters(), *table.parameters()]
     optimizer = torch.optim.Adam(parameters, 1e-3)
     schedule = _falling(optimizer, config.steps)
-    saved = checkpoint("training", posterior, table, optimizer, schedule, generator)
+
+    def make() -> Abstraction:
+        return counted(lambda points: log_softmax(posterior(points), -1).argmax(-1), pairs, count)
+
+    saved = checkpoint("training", posterior, table, optimizer, schedule, generator, looks)
     for done in range(saved.done, config.steps):
         some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
         here, there = (softmax(posterior(points), -1) for points in some.unbind(1))
         scores = (here @ table.probabilities() @ (there / there.mean(0)).T).clamp(min=1e-8).log()
         _step(optimizer, cross_entropy(scores, torch.arange(len(some))), parameters)
         schedule.step()
+        looks.look((done + 1) / config.steps, make)
         saved.keep(done + 1)
     saved.stay()
     for one in (posterior, table):
         one.requires_grad_(False)
-
-    def read(points: Tensor) -> Tensor:
-        return log_softmax(posterior(points), -1).argmax(-1)
-
-    return counted(read, pairs, count)
+    return make()
 
 
-def k_means(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
-    """Cluster the points, and count T."""
+def k_means(config: Config, pairs: Tensor, generator: Generator, looks: Looks[Abstraction]) -> Abstraction:
+    """Cluster the points, and count T; the only look is where the clusters stand."""
     from sklearn.cluster import KMeans  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # slow to import
 
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
     make: Any = KMeans  # the stubs know no number of starts
     found = make(config.states, n_init=4, random_state=seed).fit(pairs[:20_000, 0].numpy())
     centres = torch.from_numpy(found.cluster_centers_).float()
-    return counted(lambda points: torch.cdist(points, centres).argmin(-1), pairs, config.states)
+    abstraction = counted(lambda points: torch.cdist(points, centres).argmin(-1), pairs, config.states)
+    looks.look(1.0, lambda: abstraction)
+    return abstraction
 
 
 def counted(read: Callable[[Tensor], Tensor], pairs: Tensor, count: int) -> Abstraction:
