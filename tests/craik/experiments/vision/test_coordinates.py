@@ -5,8 +5,9 @@ import torch
 
 from craik.experiments.vision import coordinates
 from craik.experiments.vision.coordinates import networks
-from craik.experiments.vision.coordinates.run import make, scores
-from craik.lab import Rows, judge
+from craik.experiments.vision.coordinates.claims import best_plain, gain_over_best
+from craik.experiments.vision.coordinates.run import fit_digits, make, scores
+from craik.lab import EarlyStopping, Rows, judge
 from craik.tasks.pictures.squares import draw_squares, squares
 from tiny import check_measured_and_drawn, rows_of
 
@@ -63,6 +64,30 @@ def test_places_count_where_both_gans_paint_squares():
     some = judged(0.0, 0.5)
     assert (some.measured, some.n) == (pytest.approx(0.4), 1)
     assert some.earlier[0].measured == pytest.approx(0.65)
+
+
+def test_digits_are_looked_at_and_the_looks_change_nothing(rows, monkeypatch):
+    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
+    looked = fit_digits(config, coordinates=True)
+    assert {"stopped_accuracy", "stopped_at"} < looked.keys()
+    assert {**looked, "kind": "digits", "network": "coordinates", "seed": 0} in list(rows)
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    assert fit_digits(config, coordinates=True) == {"accuracy": looked["accuracy"]}
+
+
+def test_those_without_coordinates_count_at_their_best():
+    def made(task, ours, end, *looks):
+        ends = (("coordinates", ours), ("plain", end))
+        some = {"seed": 0, "task": task, "division": "quadrant"}
+        rows = [{**some, "kind": "final", "network": network, "test": test} for network, test in ends]
+        return Rows(rows + [{**some, "kind": "curve", "network": "plain", "score": look} for look in looks])
+
+    higher, lower = made("paint", 0.9, 0.2, 0.5, 0.3), made("find", 1.0, 4.0, 6.0, 3.0)
+    assert gain_over_best("paint", "quadrant")(higher).value == pytest.approx(0.4)
+    assert gain_over_best("find", "quadrant")(lower).value == pytest.approx(-2.0)
+    assert best_plain("find", "quadrant")(lower).value == 3.0
+    assert best_plain("paint", "quadrant")(made("paint", 0.9, 0.6, 0.5)).value == 0.6  # at the end
+    assert best_plain("paint", "quadrant")(made("paint", 0.9, 0.6)) is None  # no looks
 
 
 def test_the_same_seed_gives_the_same_rows(rows):
