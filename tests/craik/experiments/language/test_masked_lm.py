@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from craik.experiments.language.masked_lm import EXPERIMENT
-from craik.experiments.language.masked_lm.claims import later
-from craik.experiments.language.masked_lm.run import Config, corpus, fresh, token_losses
+from craik.experiments.language.masked_lm.claims import later, taught
+from craik.experiments.language.masked_lm.run import Config, corpus, distilled, fresh, token_losses
 from craik.experiments.language.masked_lm.two_way import TwoWay
-from craik.lab import Rows
+from craik.lab import EarlyStopping, Rows, judge
 from craik.methods.language.masked import Corruption
 from craik.tasks.text.code_tokens import NO_ROLE, ROLES
 from tiny import check_measured_and_drawn, rows_of
@@ -24,6 +24,37 @@ def test_claims_figures_and_the_same_rows_again(rows):
     check_measured_and_drawn(EXPERIMENT, rows)
     again = [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, arms=("masked",)))]
     assert again[-1] == next(row for row in rows if row.get("arm") == "masked")
+
+
+def test_the_student_is_looked_at_with_its_teacher_and_without_and_the_looks_change_nothing(rows, monkeypatch):
+    (last,) = (row for row in rows if row.get("arm") == "distilled")
+    assert {"stopped_accuracy", "stopped_at", "stopped_alone", "stopped_alone_at"} < last.keys()
+    config = replace(TINY, tuning=20)
+    data, labelled = corpus(config), torch.arange(8)
+    models = [fresh(config, data.words, causal) for causal in (False, True)]
+    seen, look = [], EarlyStopping.look
+
+    def noted(self, share, validation, found):
+        seen.append((share, *found))
+        look(self, share, validation, found)
+
+    monkeypatch.setattr(EarlyStopping, "look", noted)
+    looked = distilled(config, *models, data, labelled)
+    assert [share for share, name in seen if name == "accuracy"] == [0.5, 1]
+    assert sum(name == "alone" for _, name in seen) == 20
+    monkeypatch.setattr(EarlyStopping, "look", lambda self, *_: self.row.update(stopped_at=0.0))
+    without = distilled(config, *models, data, labelled)
+    assert {name: looked[name] for name in ("accuracy", "alone")} == {name: without[name] for name in ("accuracy", "alone")}
+
+
+def test_the_teacher_has_to_help_at_the_end_and_where_validation_stops():
+    (claim,) = (one for one in EXPERIMENT.claims if one.id == "masked-lm.taught")
+    row = {"seed": 0, "kind": "final", "arm": "distilled", "labelled": 32, "accuracy": 0.8, "alone": 0.7}
+    stopped = row | {"stopped_accuracy": 0.75, "stopped_alone": 0.8, "stopped_at": 0.5, "stopped_alone_at": 0.1}
+    found = judge(claim, Rows([stopped]), "quick")
+    assert (found.measured, found.earlier[0].measured) == (pytest.approx(-0.05), pytest.approx(0.1))
+    assert taught(Rows([row])).value == pytest.approx(0.1)
+    assert judge(claim, Rows([row]), "quick").measured is None  # a record without looks
 
 
 def test_the_corpus():
