@@ -5,7 +5,7 @@ import torch
 
 from craik.experiments.skips.curve import EXPERIMENT, ball_motion
 from craik.experiments.skips.curve import run as skips_curve
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from craik.tasks.frames.funnel_board import SMALL, generate
 from craik.tasks.frames.funnel_board.rendering import to_pixels
 
@@ -13,8 +13,13 @@ TINY = replace(EXPERIMENT.presets["quick"].config, skips=(1, 3, 9), ahead=9, epi
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    return list(skips_curve.run(replace(TINY, cache=str(tmp_path_factory.mktemp("cache")))))
+def config(tmp_path_factory):
+    return replace(TINY, cache=str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="module")
+def rows(config):
+    return list(skips_curve.run(config))
 
 
 def test_one_row_for_each_skip_and_state(rows):
@@ -22,6 +27,42 @@ def test_one_row_for_each_skip_and_state(rows):
     assert all(row["rate"] == pytest.approx(row["error"] / 9) for row in rows)
     longest = [row for row in rows if row["skip"] == 9]
     assert all(row["step_rate"] == pytest.approx(row["rate"]) for row in longest)  # one step reaches as far
+
+
+def test_networks_are_looked_at_and_the_looks_change_nothing(rows, config, monkeypatch):
+    kept = {"stopped_at", "stopped_error", "stopped_rate", "stopped_step_rate"}
+    assert all(kept < row.keys() for row in rows)
+    last = [row for row in rows if row["stopped_at"] == 1]
+    assert all(row[name] == row[name.removeprefix("stopped_")] for row in last for name in kept - {"stopped_at"})
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    without = list(skips_curve.run(config))
+    assert without == [
+        {name: value for name, value in row.items() if name not in kept}
+        | {f"stopped_{name}": row[name] for name in ("error", "rate", "step_rate")}
+        for row in rows
+    ]
+
+
+def test_a_network_is_kept_where_it_is_nearest_on_validation_boards(monkeypatch):
+    boards, off = generate(4, 0, SMALL), iter([3.0, 1.0, 2.0, float("nan"), 1.0])
+    monkeypatch.setattr(skips_curve, "errors", lambda *_: {"slow": torch.tensor([next(off)])})
+    step, best, stopping = skips_curve.train(TINY, boards, 3, boards)
+    assert stopping.row == {"stopped_at": 2 / 5}
+    two = iter([3.0, 1.0, 2.0, 2.0, 2.0])
+    monkeypatch.setattr(skips_curve, "errors", lambda *_: {"slow": torch.tensor([next(two)])})
+    again = skips_curve.train(TINY, boards, 3, boards)[1]
+    pairs = list(zip(best.network.parameters(), again.network.parameters(), step.network.parameters(), strict=True))
+    assert all(torch.equal(one, other) for one, other, _ in pairs)
+    assert not all(torch.equal(one, end) for one, _, end in pairs)
+
+
+def test_claims_ask_the_curve_where_validation_stops_too():
+    inside = EXPERIMENT.claims[0]
+    ends, stopped = made_up((3, 2, 2.5), (2, 1, 4)), made_up((3, 2, 1), (2, 1, 4))
+    both = [{**end, "stopped_rate": early["rate"]} for end, early in zip(ends, stopped, strict=True)]
+    assert judge(inside, both, "quick").verdict == "does not hold so far"
+    assert judge(inside, both, "quick").earlier[0].verdict == "holds so far"
+    assert judge(inside, ends, "paper").verdict == "holds so far"  # a record without looks
 
 
 def test_errors_are_distances_in_world_units_after_the_steps():

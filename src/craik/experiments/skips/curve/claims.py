@@ -3,7 +3,7 @@
 import numpy as np
 
 from craik.experiments.skips.curve.ball_motion import STATES
-from craik.lab import Claim, Measurement, Rows, bootstrap, low_above, number
+from craik.lab import Claim, Least, Measurement, Rows, bootstrap, low_above, number
 
 
 def best_skips(rows: Rows, state: str) -> list[int]:
@@ -36,6 +36,8 @@ _TRIED = (
     "little where the ball bounces; after a single step it does not (README)."
 )
 
+_UNLOOKED = ("paper",)
+
 CLAIMS = (
     Claim(
         kind="hypothesis",
@@ -48,7 +50,7 @@ CLAIMS = (
             of="share by which the least rate lies below both ends, in the state where that is less, median over seeds,",
         ),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least, trainings="each network", unlooked=_UNLOOKED),
     Claim(
         kind="hypothesis",
         id="skips-curve.depends-on-state",
@@ -57,5 +59,5 @@ CLAIMS = (
         measure=_ratio,
         condition=low_above(1, of="best skip of slow states over that of fast ones, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least, trainings="each network", unlooked=_UNLOOKED),
 )

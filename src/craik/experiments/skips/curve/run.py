@@ -6,8 +6,9 @@ its error, or with few long ones, each of which is harder to predict. If there i
 another one for a ball that falls than for one that bounces in a funnel.
 """
 
+import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,12 +19,16 @@ from torch import Tensor
 
 from craik.experiments.skips.comparing.training import Size
 from craik.experiments.skips.curve.ball_motion import STATES, Step, inputs, padded_obstacles, transitions
-from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, number
 from craik.nn.perceptrons import mlp
 from craik.tasks import caching
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.episodes import Episodes
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
+from craik.tasks.streams import stream
+
+LOOKS = 10
+"""How often a training is looked at: by roll-outs on as many validation boards as test boards."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +71,33 @@ PRESETS = {
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Train a network for each step length; yield its error after one step and at the same time ahead, by state."""
+    """Train a network for each step length; yield its error after one step and at the same time ahead, by state.
+
+    Both at the end of its training and, as `stopped_...`, where its error at that time was least on validation boards.
+    """
     settings, folder = funnel_board.PRESETS[config.size], Path(config.cache) if config.cache else caching.default_folder()
-    boards, test = (
-        funnel_board.generate(count, 1000 + 2 * config.seed + offset, settings, cache=folder)
-        for offset, count in enumerate((config.episodes, config.test_episodes))
+    own, apart = 1000 + 2 * config.seed, stream(config.seed, "validation").initial_seed()
+    boards, test, validation = (
+        funnel_board.generate(count, seed, settings, cache=folder)
+        for count, seed in ((config.episodes, own), (config.test_episodes, own + 1), (config.test_episodes, apart))
     )
     for skip in config.skips:
-        step = train(config, boards, skip)
-        once, ahead = (errors(step, test, skip, times) for times in (1, config.ahead // skip))
+        step, best, stopping = train(config, boards, skip, validation)
+        ended, stopped = (judged(config, one, test, skip) for one in (step, best))
         for state in STATES:
-            mean = float(ahead[state].mean())
-            row: Row = {"skip": skip, "state": state, "error": mean, "rate": mean / config.ahead, "starts": len(ahead[state])}
-            yield row | {"step_rate": float(once[state].mean()) / skip}
+            row: Row = {"skip": skip, "state": state, **ended[state]}
+            yield row | stopping.row | {f"stopped_{name}": value for name, value in stopped[state].items() if name != "starts"}
+
+
+def judged(config: Config, step: Step, test: Episodes[FunnelBoardSettings], skip: int) -> dict[str, Row]:
+    """Return a network's mean errors on test boards by state, after one step and at the same time ahead."""
+    once, ahead = (errors(step, test, skip, times) for times in (1, config.ahead // skip))
+    found: dict[str, Row] = {}
+    for state in STATES:
+        mean = float(ahead[state].mean())
+        found[state] = {"error": mean, "rate": mean / config.ahead, "starts": len(ahead[state])}
+        found[state]["step_rate"] = float(once[state].mean()) / skip
+    return found
 
 
 def errors(step: Step, boards: Episodes[FunnelBoardSettings], skip: int, times: int) -> dict[str, Float[Tensor, " starts"]]:
@@ -93,8 +112,14 @@ def errors(step: Step, boards: Episodes[FunnelBoardSettings], skip: int, times: 
     return {"slow": error[slow], "fast": error[~slow]}
 
 
-def train(config: Config, boards: Episodes[FunnelBoardSettings], skip: int) -> Step:
-    """Train a network to predict a ball's motion a step later."""
+def train(
+    config: Config, boards: Episodes[FunnelBoardSettings], skip: int, validation: Episodes[FunnelBoardSettings]
+) -> tuple[Step, Step, EarlyStopping]:
+    """Train a network to predict a ball's motion a step later.
+
+    Returns:
+        It at its end; as it was where the mean error of roll-outs on validation boards was least; when that was.
+    """
     generator = torch.Generator().manual_seed(config.seed + 1000 * skip)
     before, after = transitions(boards, skip)
     obstacles = padded_obstacles(boards)
@@ -102,14 +127,20 @@ def train(config: Config, boards: Episodes[FunnelBoardSettings], skip: int) -> S
     step = Step(mlp(inputs(obstacles, before, slice(0, 1)).shape[1], 4, generator, config.hidden, 2), target.std(dim=0) + 1e-3)
     optimizer = torch.optim.Adam(step.network.parameters(), lr=config.learning_rate)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.steps)
-    for _ in range(config.steps):
+    best, stopping = step, EarlyStopping(LOOKS, "lowest")
+    for done in range(1, config.steps + 1):
         rows = torch.randint(len(target), (config.batch,), generator=generator)
         optimizer.zero_grad()
         predicted = step.network(inputs(obstacles, before, rows))
         (predicted - target[rows] / step.scale).square().mean().backward()
         optimizer.step()
         scheduler.step()
-    return step
+        if stopping.due(share := done / config.steps):
+            found = torch.cat(list(errors(step, validation, skip, config.ahead // skip).values()))
+            stopping.look(share, float(found.mean()), {})
+            if stopping.row["stopped_at"] == share:
+                best = replace(step, network=copy.deepcopy(step.network))
+    return step, best, stopping
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
