@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStu
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from craik.experiments.halves import Halves
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint, computed
 from craik.methods.language.trellis import Trellis, TrellisNet, from_recurrent
 from craik.methods.language.vocabulary import Vocabulary, packed
@@ -224,12 +225,19 @@ def losses(logits: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(logits.transpose(1, 2), y, reduction="none").mean(1)
 
 
-def fit(config: Config, model: nn.Module, data: Data, steps: int) -> None:
-    """Train on batches drawn from the data."""
+def right(logits: Tensor, y: Tensor) -> Tensor:
+    """Return 1 for each sequence whose class is the likeliest at its end."""
+    return (logits[:, -1].argmax(1) == y).float()
+
+
+def fit(config: Config, model: nn.Module, data: Data, steps: int, name: Literal["accuracy", "nll"]) -> Row:
+    """Train on batches drawn from the data; return what is measured, and that where either half of the test stops the other."""
+    measure = right if name == "accuracy" else losses
+    halves = Halves(best="highest" if name == "accuracy" else "lowest")
     optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * steps)], gamma=0.1)
     generator = Generator().manual_seed(config.seed + 2**32)
-    saved = checkpoint("training", model, optimizer, scheduler, generator)
+    saved = checkpoint("training", model, optimizer, scheduler, generator, halves)
     for step in range(saved.done, steps):
         rows = torch.randint(len(data.x), (config.batch,), generator=generator)
         optimizer.zero_grad()
@@ -237,8 +245,11 @@ def fit(config: Config, model: nn.Module, data: Data, steps: int) -> None:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         scheduler.step()
+        if halves.due(share := (step + 1) / steps):
+            halves.look(share, name, evaluated(model, data, measure))
         saved.keep(step + 1)
     saved.stay()
+    return {name: float(evaluated(model, data, measure).mean()), **halves.row}
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -259,21 +270,19 @@ def run(config: Config) -> Iterator[Row]:
 def on_digits(config: Config, name: Model, pixels: Data, steps: int) -> Row:
     """Return a model's row on digits."""
     model = Reader(config, name, 1, 10, Generator().manual_seed(config.seed + 2**33))
-    fit(config, model, pixels, steps)
-    accuracy = evaluated(model, pixels, lambda logits, y: (logits[:, -1].argmax(1) == y).float())
-    return {"kind": "digits", "model": name, "accuracy": accuracy, "parameters": parameters(model.body), "budget": steps}
+    found = fit(config, model, pixels, steps, "accuracy")
+    return {"kind": "digits", "model": name, **found, "parameters": parameters(model.body), "budget": steps}
 
 
 def on_code(config: Config, name: Model, text: Data, vocabulary: int) -> Row:
     """Return a model's row on code."""
     model = Reader(config, name, vocabulary, vocabulary, Generator().manual_seed(config.seed + 2**33), embedded=True)
-    fit(config, model, text, config.code_steps)
-    nll = evaluated(model, text, losses)
-    return {"kind": "code", "model": name, "nll": nll, "parameters": parameters(model.body), "budget": config.code_steps}
+    found = fit(config, model, text, config.code_steps, "nll")
+    return {"kind": "code", "model": name, **found, "parameters": parameters(model.body), "budget": config.code_steps}
 
 
 @torch.no_grad()
-def evaluated(model: nn.Module, data: Data, measure: Callable[[Tensor, Tensor], Tensor]) -> float:
-    """Return the mean of a measure over held-out sequences."""
+def evaluated(model: nn.Module, data: Data, measure: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Return a measure of each held-out sequence."""
     parts = zip(data.test_x.split(200), data.test_y.split(200), strict=True)
-    return float(torch.cat([measure(model(x), y) for x, y in parts]).mean())
+    return torch.cat([measure(model(x), y) for x, y in parts])
