@@ -5,6 +5,7 @@ import torch
 
 from craik.experiments.control.one_shot_towers import EXPERIMENT
 from craik.experiments.control.one_shot_towers.run import ARMS, examples, loop, run, split
+from craik.experiments.halves import Halves
 from craik.lab import Rows, judge
 from craik.tasks.agents.towers import demonstrate, expert, solved
 
@@ -28,13 +29,35 @@ def test_a_flat_network_that_builds_nothing_remembers_nothing():
     for seen, verdict in ((0.0, "does not hold"), (0.9, "holds")):
         built = {("attention", "unseen"): 1.0, ("flat", "unseen"): 0.0, ("flat", "seen"): seen}
         rows = [
-            {"seed": seed, "kind": "final", "arm": arm, "tasks": tasks, "success": success}
+            {"seed": seed, "kind": "final", "arm": arm, "tasks": tasks, "success": success, "stopped_success": success}
             for seed in range(6)
             for (arm, tasks), success in built.items()
         ]
         judged = judge(claim, Rows(rows), "quick")
         assert (judged.measured, judged.verdict) == (seen, verdict)
         assert (judged.earlier[0].measured, judged.earlier[0].verdict) == (1.0, "holds")
+
+
+def test_an_arm_that_stops_early_is_asked_as_well():
+    claims = {claim.id: claim for claim in EXPERIMENT.claims}
+    built = {"attention": (0.9, 0.9), "snapshot": (0.8, 0.95), "blind": (0.0, 0.5)}
+    rows = [
+        {"seed": seed, "kind": "final", "arm": arm, "tasks": "unseen", "success": end, "stopped_success": best}
+        for seed in range(6)
+        for arm, (end, best) in built.items()
+    ]
+    for name, wanted in (("last-frame", -0.05), ("demonstration", 0.5)):
+        judged = judge(claims[f"one-shot-towers.{name}"], Rows(rows), "quick")
+        assert judged.measured == pytest.approx(wanted)
+        assert (judged.verdict, judged.earlier[-1].verdict) == ("does not hold", "holds")
+
+
+def test_a_look_changes_nothing_of_a_training(rows, monkeypatch):
+    looked = [row for row in rows.by("seed")[1000] if row["kind"] == "final"]
+    assert all(row["stopped_at"] in (0.5, 0.75, 1.0) and 0 <= row["stopped_success"] <= 1 for row in looked)
+    ends = [{k: v for k, v in row.items() if k != "seed" and not k.startswith("stopped_")} for row in looked]
+    monkeypatch.setattr(Halves, "due", lambda *_: False)
+    assert [row for row in run(replace(SMALL, seed=1000)) if row["kind"] == "final"] == ends
 
 
 def test_the_same_seed_gives_the_same_rows(rows):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, low_at_least
+from craik.lab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, low_at_least
 
 _SOURCE = "Duan et al. 2017, by the reading digest; towers and numbers ours"
 
@@ -49,7 +49,7 @@ CLAIMS = (
         ),
         tried="Tasks that it saw were asked for after the rows had been read. Of those it builds 0.62, of unseen ones 0.21 "
         "(attention 0.99 of either): it remembers a part.",
-    ),
+    ).also_stopped(Least, trainings="it"),
     Claim(
         id="one-shot-towers.demonstration",
         text="Without the demonstration nothing can be built but by luck.",
@@ -57,14 +57,14 @@ CLAIMS = (
         measure=success("blind"),
         condition=high_below(0.2, of="share of unseen tasks built, mean over seeds,"),
         kind="control",
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         id="one-shot-towers.last-frame",
         text="The whole demonstration serves at least as well as its last frame.",
         source=_SOURCE,
         measure=success("attention", "snapshot"),
         condition=low_at_least(0.0, of="share of unseen tasks built, whole less last frame, mean over seeds,"),
-    ),
+    ).also_stopped(Least),
     Claim(
         id="one-shot-towers.more-blocks",
         text="Trained on fewer blocks, it works on more.",

@@ -5,6 +5,7 @@ All arms take the same number of updates of the same size on the same tasks (`bu
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import torch
@@ -13,6 +14,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
 from craik.experiments.control.one_shot_towers.networks import FlatNetwork, Network, Shown, see
+from craik.experiments.halves import Halves
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.methods.control.one_shot import OneShot
 from craik.tasks.agents.towers import TABLE, demonstrate, move, scattered, solved, tasks
@@ -20,6 +22,8 @@ from craik.tasks.agents.towers import TABLE, demonstrate, move, scattered, solve
 ARMS = ("attention", "flat", "snapshot", "blind", "fewer-blocks")
 """The whole demonstration by attention, or by a flat network; its last frame alone; nothing; and attention trained on one and
 two blocks less, tested on all."""
+LOOKS = 10
+"""How often an arm is looked at while it trains, each time as at its end."""
 
 
 @dataclass(frozen=True)
@@ -59,22 +63,38 @@ PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(updates=20
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield each arm's success on seen and unseen tasks."""
+    """Yield each arm's success on seen and unseen tasks, at its end and where unseen tasks stop it."""
     seen, unseen = split(config.blocks, config.seed)
     for arm in ARMS:
         fewer = [split(config.blocks - less, config.seed)[0] for less in (1, 2)]
-        network = train(arm, fewer if arm == "fewer-blocks" else [seen], config)
         # Who trained on fewer blocks has seen no task of five.
-        for name, some in (("unseen", unseen),) if arm == "fewer-blocks" else (("seen", seen), ("unseen", unseen)):
+        shown = {"unseen": unseen} if arm == "fewer-blocks" else {"seen": seen, "unseen": unseen}
+        halves = Halves(LOOKS)
+        watch = partial(look, halves, arm, shown, config)
+        network = train(arm, fewer if arm == "fewer-blocks" else [seen], config, watch)
+        for name, some in shown.items():
             yield {
                 "kind": "final",
                 "arm": arm,
                 "tasks": name,
-                "success": act(arm, network, some, config),
+                "success": float(act(arm, network, some, config).mean()),
                 "budget": config.updates,
+                **stopped(halves.row, name),
             }
         if arm == "attention":
             yield from film(network, unseen, config)
+
+
+def look(halves: Halves, arm: str, shown: dict[str, Tensor], config: Config, network: Network, share: float) -> None:
+    """Act on all tasks, if it is time: on unseen ones each half says whether the network is the best yet for the other."""
+    if halves.due(share):
+        built = {name: act(arm, network, some, config) for name, some in shown.items()}
+        halves.look(share, "unseen", built["unseen"], {"seen": float(built["seen"].mean())} if "seen" in built else None)
+
+
+def stopped(row: Row, name: str) -> Row:
+    """Return the success on seen or unseen tasks where unseen ones stop an arm; nothing without a look."""
+    return {"stopped_success": row[f"stopped_{name}"], "stopped_at": row["stopped_at"]} if row else {}
 
 
 def split(blocks: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -84,8 +104,8 @@ def split(blocks: int, seed: int) -> tuple[Tensor, Tensor]:
     return every[order[: len(every) // 2]], every[order[len(every) // 2 :]]
 
 
-def train(arm: str, boards: list[Tensor], config: Config) -> Network:
-    """Clone the expert's next move at a random moment of another demonstration of the same task."""
+def train(arm: str, boards: list[Tensor], config: Config, watch: Callable[[Network, float], None]) -> Network:
+    """Clone the expert's next move at a random moment of another demonstration of the same task; watched at each update."""
     generator = Generator().manual_seed(config.seed + 2**32)
     longest = config.copies * config.blocks
     network = FlatNetwork(config.blocks, longest, generator) if arm == "flat" else OneShot(generator, config.units)
@@ -98,6 +118,7 @@ def train(arm: str, boards: list[Tensor], config: Config) -> Network:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        watch(network, (update + 1) / config.updates)
     return network
 
 
@@ -114,12 +135,12 @@ def examples(arm: str, below: Tensor, config: Config, generator: Generator) -> t
 
 
 @torch.no_grad()
-def act(arm: str, network: Network, board: Tensor, config: Config) -> float:
-    """Return the share of tasks that are built from a new start in as many moves as the expert needs."""
+def act(arm: str, network: Network, board: Tensor, config: Config) -> Tensor:
+    """Return which tasks, 1 or 0, are built from a new start in as many moves as the expert needs."""
     generator = Generator().manual_seed(config.seed + 2**33)
     below = board[: config.tested]
     final = loop(arm, network, below, config, generator)[-1]
-    return float(solved(final, below).double().mean())
+    return solved(final, below).double()
 
 
 def loop(arm: str, network: Callable[..., Tensor], below: Tensor, config: Config, generator: Generator) -> list[Tensor]:
