@@ -8,9 +8,10 @@ import pytest
 import torch
 from PIL import Image
 
-from craik.experiments.skips.comparing.training import make_world
+from craik.experiments.skips.comparing.training import make_model, make_world, train
 from craik.experiments.skips.timeline import EXPERIMENT, balls, figures, filmstrip, pictures
 from craik.experiments.skips.timeline import run as skips_timeline
+from craik.experiments.skips.timeline.stopped import Kept
 from craik.lab import Rows, judge
 from craik.skips import Matched
 from craik.tasks.frames.funnel_board.rendering import to_pixels
@@ -22,6 +23,7 @@ def rows(tmp_path_factory):
     tiny = replace(
         EXPERIMENT.presets["quick"].config,
         episodes=4,
+        validation_episodes=2,
         test_episodes=3,
         timelines=1,
         evaluations=80,
@@ -90,6 +92,7 @@ def test_figures_and_claims(rows):
         "mean_skip": 3.0,
         "ones": 0.6,
     }
+    slow |= stopped(slow)
     made_up = [{"seed": seed, **slow} for seed in range(3)]
     verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims[:3]]
     assert [one.verdict for one in verdicts] == ["holds so far", "holds so far", "not measurable here"]
@@ -98,8 +101,48 @@ def test_figures_and_claims(rows):
     assert verdicts[0].measured == pytest.approx(0.2)
     assert verdicts[1].measured == pytest.approx(0.4)
     steps_of_2 = [{**row, "mean_skip": 2.0, "ones": 0.0} for row in made_up]
+    late = [{**row, "stopped_slow_matched": 4, "stopped_ones": 0.05} for row in made_up]
+    assert [judge(claim, late, "quick").measured for claim in EXPERIMENT.claims[:2]] == pytest.approx([0.8, 0.05])
     fixed = judge(EXPERIMENT.claims[1], steps_of_2, "quick")
     assert (fixed.verdict, fixed.earlier[0].verdict) == ("does not hold so far", "holds so far")
+
+
+def stopped(row):
+    """The columns of a row where validation stops, alike those at the end."""
+    named = ("kind", "seed", "method", "matching", "at", "index")
+    return {f"stopped_{key}": value for key, value in row.items() if key not in named}
+
+
+def test_rows_have_what_validation_stops(rows):
+    read = {"trained": "accuracy", "skips": "slow_matched", "fixed": "ones", "balls": "near"}
+    for kind, key in read.items():
+        assert any(f"stopped_{key}" in row for row in rows.where(kind=kind)), kind
+    for row in rows.where(kind="balls"):
+        assert "stopped_at" not in row  # it would stand in the place of where predictions are
+    at_end = [row for row in rows if row.get("stopped_at", 0) >= 1]
+    for row in at_end:
+        assert row["stopped_accuracy"] == row["accuracy"]
+    assert {0 < row["stopped_at"] <= 1 for kind in ("trained", "fixed") for row in rows.where(kind=kind)} == {True}
+
+
+def test_looks_change_nothing_and_keep_the_best_weights(tmp_path):
+    config = tiny_settings(tmp_path, episodes=2, evaluations=40, kernels=4)
+    world = make_world(config, "train", 2)
+
+    def trained(watch):
+        model = make_model(config, world)
+        next(train(config, "asi", model, lambda _: world, config.evaluations, watch=watch))
+        return model.state_dict()
+
+    before, kept = torch.get_rng_state(), Kept(world, 3, config.evaluations)
+    looked, alone = trained(kept), trained(None)
+    assert torch.equal(before, torch.get_rng_state())
+    assert all(torch.equal(looked[name], alone[name]) for name in alone)
+    assert kept.stopping.looked == kept.stopping.looks
+    again = Kept(world, 3, config.evaluations)
+    again.load_state_dict(kept.state_dict())
+    assert again.stopping == kept.stopping
+    assert all(torch.equal(again.weights[name], value) for name, value in kept.weights.items())
 
 
 def balls_of(seed, **numbers):
@@ -116,12 +159,13 @@ def balls_of(seed, **numbers):
     }
     found = {"kind": "balls", "seed": seed, "method": "asi", "matching": "greedy", "at": "bounces"}
     counts = {"slow_frames": 10, "fast_frames": 10, "fast_matched": 5}
-    return [
+    rows = [
         {**counts, "kind": "skips", "seed": seed, "slow_matched": 1, "mean_skip": 3.0, "ones": 0.6},
         {**found, **asi, **numbers},
         {**counts, "kind": "fixed", "seed": seed, "matching": "greedy", "slow_matched": 3, "accuracy": 0.5},
         {**found, **asi, "method": "fixed", "near": 0.3},
     ]
+    return [{**row, **stopped(row)} for row in rows]
 
 
 BALLS = ("ball-stays", "ball-place", "bounces-to-ball", "ball-placebo", "ball-fixed", "bouncing-control")
@@ -255,6 +299,7 @@ def test_room_runner_has_a_timeline_too(tmp_path):
     tiny = replace(
         EXPERIMENT.presets["room-runner"].config,
         episodes=2,
+        validation_episodes=1,
         test_episodes=1,
         timelines=1,
         evaluations=40,

@@ -5,6 +5,8 @@ import numpy as np
 from craik.lab import (
     Claim,
     EachSeed,
+    Greatest,
+    Least,
     Measurement,
     OverSeeds,
     Paired,
@@ -101,7 +103,7 @@ CLAIMS = (
         source="thesis figure 2.8 and section 2.3.3",
         measure=_ratio,
         condition=high_below(1, of="share of slow frames matched over share of fast ones, median over seeds,"),
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         id="skips-timeline.variable",
         text="It skips a variable number of frames: often only one, often more.",
@@ -114,7 +116,7 @@ CLAIMS = (
         ),
         tried="It says what a matching does that may skip: predictions of fixed steps of 3 and 4, matched as freely, are as "
         "variable, 0.371 [0.317, 0.43]. As they are trained and rolled out they never are.",
-    ),
+    ).also_stopped(Least, trainings="it"),
     Claim(
         id="skips-timeline.room-runner",
         text="On Room runner it skips a variable number of frames alike.",
@@ -123,7 +125,7 @@ CLAIMS = (
         condition=_VARIABLE.at("room-runner"),
         tried="Of models that have learnt to step, and no outcome: their label accuracy is 0.11 or less on every seed, and "
         "most roll-outs end in no coloured room.",
-    ),
+    ).also_stopped(Least, trainings="it"),
     Claim(
         kind="ours",
         id="skips-timeline.ball-stays",
@@ -132,7 +134,7 @@ CLAIMS = (
         measure=OverSeeds("with_ball", OVER_BOUNCES),
         condition=low_above(0.75, of="share of predictions over bounces that show half a ball or more, median over seeds,"),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least, trainings="it"),
     Claim(
         kind="ours",
         id="skips-timeline.ball-place",
@@ -143,7 +145,7 @@ CLAIMS = (
             1, of="median distance in radii, of predictions over bounces that show a ball, median over seeds,"
         ),
         tried=_TRIED,
-    ),
+    ).also_stopped(Greatest, trainings="it"),
     Claim(
         kind="ours",
         id="skips-timeline.bounces-to-ball",
@@ -155,7 +157,7 @@ CLAIMS = (
             of="share of slow frames left out by predictions with a ball within a radius of the matched, median over seeds,",
         ),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least, trainings="it"),
     Claim(
         kind="control",
         id="skips-timeline.ball-placebo",
@@ -168,7 +170,7 @@ CLAIMS = (
             of="share of predictions over bounces with a ball within a radius, less the best placebo's, median over seeds,",
         ),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least, trainings="it"),
     Claim(
         kind="ours",
         id="skips-timeline.ball-fixed",
@@ -181,7 +183,7 @@ CLAIMS = (
             "something, matched as freely, median over seeds,",
         ),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least),
     Claim(
         kind="control",
         id="skips-timeline.bouncing-control",
@@ -194,5 +196,5 @@ CLAIMS = (
             "median over seeds,",
         ),
         tried=_TRIED,
-    ),
+    ).also_stopped(Greatest),
 )

@@ -6,17 +6,21 @@ fixed steps of about the same mean length, trained on as many evaluations.
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from annotated_types import Ge
+from torch import nn
 
 from craik.experiments.skips.comparing import training as skips
 from craik.experiments.skips.comparing.outcomes import label_accuracy
 from craik.experiments.skips.comparing.training import Method, Settings, World
 from craik.experiments.skips.timeline import balls
+from craik.experiments.skips.timeline.balls import Aim
 from craik.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
-from craik.lab import Preset, Row, number, part
+from craik.experiments.skips.timeline.stopped import Kept
+from craik.lab import Preset, Row, Scalar, number, part
 from craik.skips import Fixed, Greedy
 
 FIXED: dict[int, Method] = {1: "fixed-1", 2: "fixed-2", 3: "fixed-3", 4: "fixed-4", 8: "fixed-8", 16: "fixed-16"}
@@ -50,48 +54,90 @@ PRESETS = {
 }
 
 
+class Worlds(NamedTuple):
+    """Episodes to train on, to stop a training by, and to test on."""
+
+    training: World
+    validation: World
+    test: World
+
+
+class Trained(NamedTuple):
+    """A model at the end of its training, the same where validation would have stopped it, and how right both are."""
+
+    end: nn.Module
+    stopped: nn.Module
+    row: Row
+
+
 def run(config: Config) -> Iterator[Row]:
     """Train with ASI; yield how often slow and fast frames are matched, the frames of some timelines and where the balls are.
 
     On the Funnel board the same follows of fixed steps, of those that are nearest to ASI's mean length.
     """
-    training = skips.make_world(config, "train", config.episodes)
-    test = skips.make_world(config, "test", config.test_episodes)
+    worlds = Worlds(
+        skips.make_world(config, "train", config.episodes),
+        skips.make_world(config, "validation", config.validation_episodes),
+        skips.make_world(config, "test", config.test_episodes),
+    )
     length = 1.0
-    for row in part("asi", _adaptive(config, training, test)):
+    for row in part("asi", _adaptive(config, worlds)):
         length = number(row, "mean_skip") if row["kind"] == "skips" else length
         yield row
     if config.task == "funnel-board":
-        yield from part("fixed", _fixed(config, min(FIXED, key=lambda step: abs(step - length)), training, test))
+        yield from part("fixed", _fixed(config, min(FIXED, key=lambda step: abs(step - length)), worlds))
 
 
-def _adaptive(config: Config, training: World, test: World) -> Iterator[Row]:
-    model = skips.make_model(config, training)
-    for report in skips.train(config, "asi", model, lambda _: training, config.evaluations):
-        yield {"kind": "trained", **report._asdict(), **label_accuracy(model, test, config.max_steps)._asdict()}
+def _trained(config: Config, method: Method, worlds: Worlds) -> Trained:
+    model = skips.make_model(config, worlds.training)
+    kept, row = Kept(worlds.validation, config.max_steps, config.evaluations), dict[str, Scalar]()
+    training = skips.train(config, method, model, lambda _: worlds.training, config.evaluations, watch=kept)
+    for report in training:
+        row |= {**report._asdict(), **label_accuracy(model, worlds.test, config.max_steps)._asdict()}
         break
-    matched = predict(model, test, Greedy(config.horizon))
-    yield {"kind": "skips", **count_matches(test, matched), "horizon": config.horizon}
-    aims = balls.aims(test, matched, config.horizon) if config.task == "funnel-board" else []
+    stopped = deepcopy(model)
+    stopped.load_state_dict(kept.weights)
+    found = _as_stopped(label_accuracy(stopped, worlds.test, config.max_steps)._asdict())
+    return Trained(model, stopped, {**row, **kept.stopping.row, **found})
+
+
+def _as_stopped(row: Row) -> Row:
+    return {f"stopped_{key}": value for key, value in row.items()}
+
+
+def _adaptive(config: Config, worlds: Worlds) -> Iterator[Row]:
+    trained, test = _trained(config, "asi", worlds), worlds.test
+    yield {"kind": "trained", **trained.row}
+    matched, stopped = (predict(model, test, Greedy(config.horizon)) for model in (trained.end, trained.stopped))
+    counts = {**count_matches(test, matched), **_as_stopped(count_matches(test, stopped))}
+    yield {"kind": "skips", **counts, "horizon": config.horizon}
+    board = config.task == "funnel-board"
+    aims, early = (balls.aims(test, one, config.horizon) if board else [] for one in (matched, stopped))
     for index in range(config.timelines):
         for row in timeline(config, test, matched, index):
             seen = aims and row["kind"] == "predicted"
             yield row | balls.sighting(aims[index][int(number(row, "u"))]) if seen else row
-    for row in balls.summaries(aims):
+    for row in _beside(aims, early):
         yield {"kind": "balls", "method": "asi", "matching": "greedy", **row}
 
 
-def _fixed(config: Config, step: int, training: World, test: World) -> Iterator[Row]:
+def _beside(ends: list[list[Aim]], stopped: list[list[Aim]]) -> Iterator[Row]:
+    """Yield what predictions at the end have in common, beside those of the stopped model; curves of the end alone."""
+    early = {row["at"]: row for row in balls.summaries(stopped)}
+    for row in balls.summaries(ends):
+        # `at` says where predictions are, not when validation stops.
+        of = {key: value for key, value in early.get(row["at"], {}).items() if key != "at" and not key.endswith("_within")}
+        yield {**row, **_as_stopped(of)}
+
+
+def _fixed(config: Config, step: int, worlds: Worlds) -> Iterator[Row]:
     """Train with fixed steps; yield the same of what they predict, matched as freely as ASI's and by their own clock."""
-    model = skips.make_model(config, training)
-    found: Row = {"kind": "fixed", "step": step}
-    for report in skips.train(config, FIXED[step], model, lambda _: training, config.evaluations):
-        found |= {**report._asdict(), **label_accuracy(model, test, config.max_steps)._asdict()}
-        break
+    trained, test = _trained(config, FIXED[step], worlds), worlds.test
     for matching, name in ((Greedy(config.horizon), "greedy"), (Fixed(step), "fixed")):
-        matched = predict(model, test, matching)
-        yield {**found, "matching": name, **count_matches(test, matched)}
-        for row in balls.summaries(balls.aims(test, matched, config.horizon)):
+        matched, stopped = (predict(model, test, matching) for model in (trained.end, trained.stopped))
+        counts = {**count_matches(test, matched), **_as_stopped(count_matches(test, stopped))}
+        yield {"kind": "fixed", "step": step, **trained.row, "matching": name, **counts}
+        for row in _beside(*(balls.aims(test, one, config.horizon) for one in (matched, stopped))):
             yield {"kind": "balls", "method": "fixed", "matching": name, **row}
 
 
