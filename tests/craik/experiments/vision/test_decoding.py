@@ -3,10 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.vision.decoding import EXPERIMENT, pictures, run
+from craik.experiments.vision.decoding import EXPERIMENT, looks, pictures, run
 from craik.lab import Rows, judge
+from craik.methods.vision.reconstructing import Pixels, reconstruct
 
-TINY = {"pictures": 40, "tested": 6, "voxels": 30, "steps": 3, "search": 3, "alpha": 30.0}
+TINY = {"pictures": 40, "tested": 6, "validated": 4, "voxels": 30, "steps": 3, "search": 3, "alpha": 30.0}
 
 
 def rows(preset="quick", **changed):
@@ -31,6 +32,40 @@ def test_voxels_of_contrast_with_every_way():
     measured = {claim.id for claim in EXPERIMENT.claims if judge(claim, found, "contrast").measured is not None}
     assert measured >= {"decoding.prior", "decoding.prior-top", "decoding.search", "decoding.beyond-ridge"}
     assert set(EXPERIMENT.figures(Rows(found))) == {"reconstructions", "scores"}
+
+
+def test_looks_keep_what_a_search_shows_and_change_nothing():
+    extractor = run.Extractor(1, torch.Generator().manual_seed(0))
+    extractor.requires_grad_(False)
+    wanted = {"hidden": torch.randn(2, 64, generator=torch.Generator().manual_seed(1))}
+    for steps in (3, 20):
+        way = Pixels(torch.full((2, 1, 8, 8), 0.5), steps)
+        found = looks.searched(extractor, wanted, way)
+        assert torch.equal(found[steps], reconstruct(extractor, wanted, way).images)
+        assert list(found) == list(range(steps // 10 or 1, steps + 1, steps // 10 or 1))
+    for some in (2, 10):
+        torch.testing.assert_close(found[some], reconstruct(extractor, wanted, replace(way, steps=some)).images)
+
+
+def test_searches_and_the_generator_have_stopped_columns():
+    found = Rows(rows(neurons=()))
+    for row in found.where(kind="reconstruction"):
+        assert ("stopped_r" in row) == (row["method"] != "plain ridge")
+        for key in looks.SCORES:
+            if row.get(f"stopped_at_{key}") == 1.0:
+                assert row[f"stopped_{key}"] == row[key]
+    (generator,) = found.where(kind="generator")
+    assert generator["stopped_error"] == generator["error"] or generator["stopped_at"] < 1
+
+
+def test_comparisons_ask_both_and_closed_forms_have_one_score():
+    row = {"kind": "reconstruction", "gain": 1.0, "seed": 200}
+    search = {**row, "method": "all layers", "recognised": 0.5}
+    old = Rows([search, {**row, "method": "plain ridge", "recognised": 0.2}])
+    new = Rows([{**search, "stopped_recognised": 0.25}, {**row, "method": "plain ridge", "recognised": 0.2}])
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "decoding.beyond-ridge")
+    assert judge(claim, old, "quick").measured is None
+    assert judge(claim, new, "quick").measured == pytest.approx(0.05)
 
 
 def test_half_of_the_pictures_are_negatives():

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, max_pool2d, mse_loss, relu
 
-from craik.lab import checkpoint
+from craik.lab import EarlyStopping, checkpoint
 from craik.nn.perceptrons import linear, relu_mlp
 
 
@@ -40,6 +40,9 @@ class Extractor(nn.Module):
             "read": self.read(relu(hidden)).unflatten(1, (self.digits, 10)),
         }
 
+
+LOOKS = 10
+"""How often a search is looked at, and the training of the generator."""
 
 LAYERS = ("first", "second", "hidden")
 """Whose features are decoded."""
@@ -77,19 +80,40 @@ class Inverse(nn.Module):
         return torch.sigmoid(self.body(q)).unflatten(1, (1, *self.pixels))
 
 
-def train_inverse(inverse: Inverse, extractor: Extractor, x: Tensor, steps: int, generator: Generator) -> None:
-    """Train the generator to give the picture whose features it sees."""
+def train_inverse(
+    inverse: Inverse, extractor: Extractor, x: Tensor, steps: int, generator: Generator, held: tuple[Tensor, Tensor]
+) -> EarlyStopping:
+    """Train the generator to give the picture whose features it sees; return its error where validation was best.
+
+    Args:
+        inverse: the generator.
+        extractor: of features.
+        x: pictures to train on.
+        steps: of the optimiser.
+        generator: of batches.
+        held: pictures of validation, and of the test.
+    """
     q = relu(extractor(x)["hidden"])
-    optimizer = torch.optim.Adam(inverse.parameters(), 2e-3)
-    saved = checkpoint("inverse", inverse, optimizer, generator)
+    optimizer, stopping = torch.optim.Adam(inverse.parameters(), 2e-3), EarlyStopping(LOOKS, "lowest")
+    saved = checkpoint("inverse", inverse, optimizer, generator, stopping)
     for done in range(saved.done, steps):
         some = torch.randint(len(x), (64,), generator=generator)
         optimizer.zero_grad()
         mse_loss(inverse(q[some]), x[some]).backward()
         optimizer.step()
+        if stopping.due((done + 1) / steps):
+            validation, test = (missed(inverse, extractor, some) for some in held)
+            stopping.look((done + 1) / steps, validation, {"error": test})
         saved.keep(done + 1)
     saved.stay()
     inverse.eval().requires_grad_(False)
+    return stopping
+
+
+@torch.no_grad()
+def missed(inverse: Inverse, extractor: Extractor, x: Tensor) -> float:
+    """Return the mean squared error of the pictures that the generator makes of true features."""
+    return float(mse_loss(inverse(relu(extractor(x)["hidden"])), x))
 
 
 @torch.no_grad()

@@ -13,14 +13,16 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 from torch.nn.functional import relu
 
-from craik.experiments.vision.decoding import networks, pictures
+from craik.experiments.vision.decoding import looks, networks, pictures
 from craik.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, part
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, part
 from craik.methods.vision.decoding import Decoded, FeatureDecoder, correlations, lagged, match_spread, pairwise_identification
-from craik.methods.vision.reconstructing import Pixels, Prior, reconstruct
+from craik.methods.vision.reconstructing import Pixels, Prior
 from craik.tasks.pictures.digits import digits
+from craik.tasks.pictures.images import Images
 from craik.tasks.recordings.neurons import grasshopper
 from craik.tasks.recordings.simulated_voxels import SimulatedVoxels, simulated_voxels
+from craik.tasks.streams import stream
 
 Whole = Annotated[int, Ge(1)]
 Way = Literal["all layers", "top layer", "with prior", "top layer with prior", "generator alone", "plain ridge"]
@@ -44,6 +46,8 @@ class Config:
     """Pictures that the decoders are trained on."""
     tested: Annotated[int, Ge(2)] = 100
     """Pictures that are reconstructed."""
+    validated: Annotated[int, Ge(2)] = 50
+    """Further ones, of the same digits in another draw, by which a search may be stopped early."""
     voxels: Whole = 400
     """Simulated voxels."""
     negatives: Share = 0.0
@@ -124,21 +128,43 @@ def simulated(config: Config) -> Iterator[Row]:
     for name, network in (("extractor", extractor), ("reader", reader)):
         networks.train_reader(name, network, own.x, own.y, config.steps, generator)
     inverse = Inverse(size, generator)
-    networks.train_inverse(inverse, extractor, own.x, config.steps, generator)
+    apart = stream(config.seed, "validation")
+    validation = again(config, apart)
+    trained = networks.train_inverse(inverse, extractor, own.x, config.steps, generator, (validation.x, test.x))
+    error = networks.missed(inverse, extractor, test.x)
+    yield {"kind": "generator", "error": error, **trained.row}
     voxels = simulated_voxels(config.voxels, *size, generator, pooled=config.light, balanced=config.balanced)
     recordings = recorded(voxels, training.x, config, generator)
     true = extractor(training.x)
-    decoders = {name: FeatureDecoder(config.alpha).fit(recordings, true[name].flatten(1)) for name in LAYERS}
-    plain = FeatureDecoder(config.alpha).fit(recordings, training.x.flatten(1))
-    spread = {name: float(true[name].flatten(1).std(1).mean()) for name in LAYERS}
+    decoders = Decoders(
+        {name: FeatureDecoder(config.alpha).fit(recordings, true[name].flatten(1)) for name in LAYERS},
+        {name: float(true[name].flatten(1).std(1).mean()) for name in LAYERS},
+        FeatureDecoder(config.alpha).fit(recordings, training.x.flatten(1)),
+    )
     for gain in config.gains:
-        seen = voxels.record(test.x, config.noise, config.repetitions, generator, gain).mean(0)
+        seen, before = (
+            voxels.record(some.x, config.noise, config.repetitions, noise, gain).mean(0)
+            for some, noise in ((test, generator), (validation, apart))
+        )
         session = Session(config, test, seen, extractor, inverse, {"recognised by": reader}, own)
-        yield from part(f"gain {gain}", judged(session, decoders, spread, plain, gain))
+        beside = session._replace(test=validation, recordings=before)
+        yield from part(f"gain {gain}", judged(session, beside, decoders, gain))
+
+
+class Decoders(NamedTuple):
+    """What reads recordings: the features of each layer, with the spread that these have; and pixels."""
+
+    layers: dict[str, Decoded]
+    spread: dict[str, float]
+    plain: Decoded
+
+    def decoded(self, recordings: Tensor) -> dict[str, Tensor]:
+        """Return the features by layer."""
+        return {name: match_spread(self.layers[name].predict(recordings), self.spread[name]) for name in LAYERS}
 
 
 class Session(NamedTuple):
-    """A test session: pictures, averaged recordings and the networks."""
+    """A session: pictures, of the test or of validation, averaged recordings and the networks."""
 
     config: Config
     test: Split
@@ -153,15 +179,22 @@ def splits(config: Config, generator: Generator) -> tuple[Split, Split, Split]:
     """Return pictures for the networks, for the decoders and for the test, each of its own digits."""
     data = digits(config.seed, 800, 697, 300)
     counts = (3 * config.pictures, config.pictures, config.tested)
-    found: list[Split] = []
-    for some, count in zip(data[:3], counts, strict=True):
-        rows = torch.randint(len(some.x), (count, config.digits), generator=generator)
-        x = torch.cat(some.x[rows].unbind(1), -1)
-        if config.negatives > 0:
-            dark = torch.rand(count, 1, 1, 1, generator=generator) < config.negatives
-            x = torch.where(dark, 1 - x, x)
-        found.append(Split(x, some.y[rows]))
-    return found[0], found[1], found[2]
+    own, training, test = (_paired(config, some, n, generator) for some, n in zip(data[:3], counts, strict=True))
+    return own, training, test
+
+
+def again(config: Config, generator: Generator) -> Split:
+    """Return pictures of the test's digits in another draw: there are no further digits."""
+    return _paired(config, digits(config.seed, 800, 697, 300).test, config.validated, generator)
+
+
+def _paired(config: Config, some: Images, count: int, generator: Generator) -> Split:
+    rows = torch.randint(len(some.x), (count, config.digits), generator=generator)
+    x = torch.cat(some.x[rows].unbind(1), -1)
+    if config.negatives > 0:
+        dark = torch.rand(count, 1, 1, 1, generator=generator) < config.negatives
+        x = torch.where(dark, 1 - x, x)
+    return Split(x, some.y[rows])
 
 
 def recorded(voxels: SimulatedVoxels, x: Tensor, config: Config, generator: Generator) -> Tensor:
@@ -169,12 +202,10 @@ def recorded(voxels: SimulatedVoxels, x: Tensor, config: Config, generator: Gene
     return voxels.record(x, config.noise, 1, generator)[0]
 
 
-def judged(
-    session: Session, decoders: dict[str, Decoded], spread: dict[str, float], plain: Decoded, gain: float
-) -> Iterator[Row]:
+def judged(session: Session, validation: Session, decoders: Decoders, gain: float) -> Iterator[Row]:
     """Yield the decoding's correlations by layer, exemplar identification, and each reconstruction's scores."""
     truth = session.extractor(session.test.x)
-    decoded = {name: match_spread(decoders[name].predict(session.recordings), spread[name]) for name in LAYERS}
+    decoded = decoders.decoded(session.recordings)
     for name in LAYERS:
         r = correlations(decoded[name].T, truth[name].flatten(1).T).diagonal()
         yield {"kind": "layer", "gain": gain, "layer": name, "r": float(r[truth[name].flatten(1).std(0) > 1e-3].mean())}
@@ -182,22 +213,25 @@ def judged(
     named = correlations(decoded["hidden"], candidates).argmax(1)
     share = float((named == torch.arange(len(named))).float().mean())
     yield {"kind": "exemplar", "gain": gain, "named": share, "among": len(candidates)}
-    found = reconstructions(session, decoded, plain)
+    found, early = reconstructions(session, validation, decoders)
     for method, images in found.items():
-        yield {
-            "kind": "reconstruction",
-            "gain": gain,
-            "method": method,
-            "pairwise": float(pairwise_identification(images, session.test.x).mean()),
-            "r": float(correlations(images.flatten(1), session.test.x.flatten(1)).diagonal().mean()),
-            "recognised": networks.recognised(session.readers["recognised by"], images, session.test.y),
-        }
+        row: Row = {"kind": "reconstruction", "gain": gain, "method": method, **scores(session, images)}
+        yield row | (looks.stopped(early[method]) if method in early else {})
     for method, images in {"truth": session.test.x, **found}.items():
         yield {"kind": "picture", "gain": gain, "method": method, "pictures": pictures.encode(images[:8])}
 
 
-def reconstructions(session: Session, decoded: dict[str, Tensor], plain: Decoded) -> dict[str, Tensor]:
-    """Return each way's pictures."""
+def scores(session: Session, images: Tensor) -> dict[str, float]:
+    """Return what a session's reconstructions are scored by, `looks.SCORES`."""
+    return {
+        "pairwise": float(pairwise_identification(images, session.test.x).mean()),
+        "r": float(correlations(images.flatten(1), session.test.x.flatten(1)).diagonal().mean()),
+        "recognised": networks.recognised(session.readers["recognised by"], images, session.test.y),
+    }
+
+
+def searches(session: Session, decoded: dict[str, Tensor]) -> dict[Way, tuple[dict[str, Tensor], Pixels | Prior]]:
+    """Return what each search has for its targets, and how it goes."""
     count, steps = len(session.test.x), session.config.search
     targets = {
         name: values.unflatten(1, session.extractor(session.test.x[:1])[name].shape[1:]) for name, values in decoded.items()
@@ -206,26 +240,38 @@ def reconstructions(session: Session, decoded: dict[str, Tensor], plain: Decoded
     inputs = relu(session.extractor(session.own.x)["hidden"])
     prior = Prior(session.inverse, inputs.mean(0).expand(count, -1), 3 * inputs.std(0), steps, rate=0.3)
     top = {"hidden": targets["hidden"]}
-    searches: dict[Way, tuple[dict[str, Tensor], Pixels | Prior]] = {
+    return {
         "all layers": (targets, Pixels(mean, steps)),
         "top layer": (top, Pixels(mean, steps)),
         "with prior": (targets, prior),
         "top layer with prior": (top, prior),
     }
-    found: dict[str, Tensor] = {}
+
+
+def reconstructions(
+    session: Session, validation: Session, decoders: Decoders
+) -> tuple[dict[Way, Tensor], dict[Way, dict[str, EarlyStopping]]]:
+    """Return each way's pictures; of searches also what scores had where those of validation pictures were best."""
+    decoded = decoders.decoded(session.recordings)
+    both = [(one, searches(one, decoders.decoded(one.recordings))) for one in (session, validation)]
+    found: dict[Way, Tensor] = {}
+    early: dict[Way, dict[str, EarlyStopping]] = {}
     for method in session.config.ways:
         if method == "plain ridge":
-            found[method] = plain.predict(session.recordings).view_as(session.test.x).clamp(0, 1)
+            found[method] = decoders.plain.predict(session.recordings).view_as(session.test.x).clamp(0, 1)
         elif method == "generator alone":
             found[method] = session.inverse(relu(decoded["hidden"]))
         else:
-            found[method] = torch.empty_like(session.test.x)
-            saved = checkpoint(method, found[method])
+            found[method], early[method] = torch.empty_like(session.test.x), looks.stops()
+            saved = checkpoint(method, found[method], *early[method].values())
             if not saved.finished:
-                wanted, way = searches[method]
-                found[method].copy_(reconstruct(session.extractor, wanted, way).images)
+                here, there = (looks.searched(one.extractor, *ways[method]) for one, ways in both)
+                found[method].copy_(here[session.config.search])
+                for steps, images in here.items():
+                    share = steps / session.config.search
+                    looks.look(early[method], share, scores(validation, there[steps]), scores(session, images))
                 saved.stay()
-    return found
+    return found, early
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
