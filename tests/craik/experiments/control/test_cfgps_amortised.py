@@ -37,6 +37,19 @@ def test_looks_give_columns_and_change_nothing(monkeypatch):
     assert old[0] == old[1]
 
 
+def test_the_look_with_the_least_error_on_validation_is_kept(monkeypatch):
+    looks, look = [], EarlyStopping.look
+
+    def watched(self, share, validation, found):
+        looks.append((validation, share))
+        look(self, share, validation, found)
+
+    monkeypatch.setattr(EarlyStopping, "look", watched)
+    learned = [row for row in run(replace(SMALL, updates=20)) if row["posterior"] == "amortised"]
+    assert {row["stopped_at"] for row in learned} == {min(looks)[1]}
+    assert len({error for error, _ in looks}) == 20
+
+
 def test_claims_ask_the_end_and_where_validation_stops():
     row = {"seed": 0, "kind": "evaluation", "evidence": 25, "model_error": 0.1}
     rows = Rows([{**row, "posterior": "exact", "error": 0.02}, {**row, "posterior": "amortised", "error": 0.05}])

@@ -82,7 +82,7 @@ def run(config: Config) -> Iterator[Row]:
     test = draw(library, config, generator)
     validation = draw(library, config, stream(config.seed, "validation"))
     values = torch.stack([library.model.process(DISCOUNT).objective(policy) for policy in drifting(6)])
-    policies, stopping = Policies(values, values @ library.world), EarlyStopping()
+    policies, stopping = Policies(values, values @ library.world), EarlyStopping(best="lowest")
     model_error = float((values @ library.model.prior - policies.truth).abs().mean())
 
     def look(network: nn.Module, share: float) -> None:
