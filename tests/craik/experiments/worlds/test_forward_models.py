@@ -10,7 +10,7 @@ from craik.experiments.worlds.forward_models.figures import draw_edges, read
 from craik.experiments.worlds.forward_models.models import scene
 from craik.experiments.worlds.forward_models.policies import Hunting, Step, learn, loss
 from craik.experiments.worlds.forward_models.run import area, make, windows
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from craik.nn.graphs import edge_norms, edges_to
 from craik.tasks.agents.stag_hunt import Hunt, aims, hunts
 from tiny import check_measured_and_drawn, rows_of
@@ -40,6 +40,31 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     check_measured_and_drawn(EXPERIMENT, rows)
     config = EXPERIMENT.presets["quick"].config
     assert all(0 <= EXPERIMENT.progress(config, row)[0] <= 1 for row in rows)
+
+
+def test_looks_change_nothing(rows, monkeypatch):
+    assert all({"stopped_accuracy", "stopped_perfect", "stopped_at"} <= set(row) for row in rows.where(kind="final"))
+    assert all({"stopped_known", "stopped_new", "stopped_at"} <= set(row) for row in rows.where(kind="teams"))
+    monkeypatch.setattr(EarlyStopping, "due", lambda self, share: False)
+    monkeypatch.setattr(EarlyStopping, "look", lambda self, share, validation, found: None)
+    without = rows_of(EXPERIMENT, **SMALL, parts=("teams",))
+    some = rows.where(lambda row: row["kind"] != "policy")
+    assert list(without) == [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in some]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("longer", "final"), ("habits-mislead", "teams"), ("new-teammates", "teams")])
+def test_claims_ask_where_validation_stops_both_where_there_are_looks(name, kind):
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == f"forward-models.{name}")
+    last = {"seed": 0, "kind": "persistence", "accuracy": 0.1}
+    ours = {"seed": 0, "kind": kind, "model": "relational", "rule": "AND-mask", "known": 0.9, "new": 0.7, "perfect": 0.9}
+    other = {**ours, "model": "each alone", "rule": "averaging", "new": 0.5, "perfect": 0.5}
+    assert judge(claim, [ours, other, last], "quick").verdict == "holds so far"
+    looked = [
+        {**row, "stopped_known": 0.6, "stopped_new": new, "stopped_perfect": new} for row, new in ((ours, 0.6), (other, 0.6))
+    ]
+    found = judge(claim, [*looked, last], "quick")
+    assert found.measured == pytest.approx(0)
+    assert (found.verdict, found.earlier[-1].verdict) == ("does not hold so far", "holds so far")
 
 
 def test_the_models_alone_leave_out_what_comes_after():
@@ -138,5 +163,5 @@ def test_new_teammates_are_foretold_better_than_by_their_last_moves(persistence,
     made = [{"seed": 0, "kind": "teams", "rule": rule, "new": new} for rule, new in (("AND-mask", 0.4), ("averaging", 0.3))]
     found = judge(claim, [*made, {"seed": 0, "kind": "persistence", "accuracy": persistence}], "quick")
     assert found.measured == pytest.approx(0.4 - max(0.3, persistence))
-    assert (found.verdict, [one.verdict for one in found.earlier]) == (verdict, ["holds so far"])
+    assert (found.verdict, [one.verdict for one in found.earlier]) == (verdict, ["holds so far", verdict])
     assert judge(claim, made, "quick").measured is None

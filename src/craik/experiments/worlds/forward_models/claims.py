@@ -1,15 +1,17 @@
 """What is claimed of forward models; written before any recorded run.
 
-That the other model may stop early was asked afterwards, see each claim's earlier condition.
+That the other model, or both of what is compared, may stop early was asked afterwards, see each claim's earlier condition.
 """
 
 from collections.abc import Callable
 
-from craik.lab import EARLY_STOPPING, Claim, Condition, Measurement, Paired, Rows, bootstrap, low_above
+from craik.lab import EARLY_STOPPING, Claim, Condition, Least, Measurement, Paired, Rows, bootstrap, low_above
 
 _SOURCE = "Tacchetti et al. 2019, section 3.1"
 _MODELS = ("quick", "longer", "paper")
 """Presets that have the models, which are compared again after more steps."""
+_UNLOOKED = ("records of seeds 100 to 105",)
+"""What was recorded before rows told of a model's or a rule's training where validation stops it."""
 
 
 def _each(rows: Rows, number: Callable[[Rows], float | None]) -> Measurement | None:
@@ -72,13 +74,17 @@ def teams(key: str) -> Paired:
     return Paired(key, {"kind": "teams", "rule": "AND-mask"}, {"kind": "teams", "rule": "averaging"})
 
 
-def _new_teammates(rows: Rows) -> Measurement | None:
+def _new_teammates(rows: Rows, key: str = "new") -> Measurement | None:
     def number(group: Rows) -> float | None:
-        some, last = group.where(kind="teams"), group.where(kind="persistence")["accuracy"]
-        found = [some.where(rule=rule)["new"] for rule in ("AND-mask", "averaging")]
+        some, last = group.where(lambda row: key in row, kind="teams"), group.where(kind="persistence")["accuracy"]
+        found = [some.where(rule=rule)[key] for rule in ("AND-mask", "averaging")]
         return found[0][0] - max(found[1][0], last[0]) if all(found) and last else None
 
     return _each(rows, number)
+
+
+def _stopped_new_teammates(rows: Rows) -> Measurement | None:
+    return _new_teammates(rows, "stopped_new")
 
 
 def _lost(rows: Rows) -> Measurement | None:
@@ -141,7 +147,7 @@ CLAIMS = (
         ).at(*_MODELS),
         tried="800 steps, not searched, where the difference changes its sign from seed to seed; with 2,000 it is above 0 in "
         "the median, and the interval is not.",
-    ),
+    ).also_stopped(Least, unlooked=_UNLOOKED),
     Claim(
         id="forward-models.more-agents",
         text="Trained on four agents it predicts six.",
@@ -191,7 +197,7 @@ CLAIMS = (
         measure=_lost,
         condition=low_above(0.05, of="averaging's next-action accuracy, known less new teams, median over seeds,"),
         kind="control",
-    ),
+    ).also_stopped(Least, trainings="it", unlooked=_UNLOOKED),
     Claim(
         id="forward-models.new-teammates",
         text="The AND-mask over teams keeps what all teams do, and predicts new teammates better than averaging does, and than "
@@ -212,5 +218,5 @@ CLAIMS = (
         "teams' codes as averaging does. On seeds 1000 and 1001 "
         "thresholds of 0.5, 0.75 and 1 and 100 to 600 steps were tried: at 1 alone, where all eight teams have to agree, "
         "the codes come late, after the hunt; more steps let them in.",
-    ),
+    ).also_stopped(Least, _stopped_new_teammates, unlooked=_UNLOOKED),
 )

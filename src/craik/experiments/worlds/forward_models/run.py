@@ -1,4 +1,7 @@
-"""Four models of the same play, tested on as many agents and on more; then averaging and the AND-mask on teams with habits."""
+"""Four models of the same play, tested on as many agents and on more; then averaging and the AND-mask on teams with habits.
+
+Early stopping is a baseline: further hunts and teams, drawn like those that judge, say when to stop.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,13 +15,16 @@ from craik.agreement import Agreement, AndMask, Mean
 from craik.experiments.worlds.forward_models.boards import board
 from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
 from craik.experiments.worlds.forward_models.policies import learn
-from craik.lab import Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
+from craik.lab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
 from craik.methods.worlds import next_action_losses, perfect_steps
 from craik.nn.graphs import edge_norms, edges_to
 from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
+from craik.tasks.streams import stream
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")
 RULES = ("averaging", "AND-mask")
+LOOKS = 10
+"""At either rule's training on teams; at that of each of the four models there are eight."""
 SOON = 5
 """Steps within which an agent should stand on an object that an edge foretells."""
 
@@ -108,10 +114,14 @@ def run(config: Config) -> Iterator[Row]:
 def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Play, Play]) -> Iterator[Row]:
     """Yield a model's accuracy on the way and at its end, on as many agents and on more; and what its edges foretell."""
     model, (test, more) = make(name, config, hunt), tests
-    saved = checkpoint("training")
+    validation, stopping = hunts(validation_seed(config, "models"), config.test, hunt), EarlyStopping()
+    saved = checkpoint("training", stopping)
     yield from saved.values
     for step in fit(config, model, play, hunt.side, saved):
-        row: Row = {"kind": "curve", "model": name, "step": step, "accuracy": accuracy(model, test, hunt.side)}
+        answer = answered(model, test, hunt.side)
+        row: Row = {"kind": "curve", "model": name, "step": step, "accuracy": right(answer, test)}
+        found: Row = {"accuracy": row["accuracy"], "perfect": unmistaken(answer, test)}
+        stopping.look(step / config.steps, accuracy(model, validation, hunt.side), found)
         yield saved.keep(step, row)
     saved.stay()
     answer = answered(model, test, hunt.side)
@@ -120,9 +130,10 @@ def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Pla
         "model": name,
         "parameters": sum(p.numel() for p in model.parameters()),
         "accuracy": right(answer, test),
-        "perfect": float(perfect_steps(answer.logits, test.actions).double().mean()),
+        "perfect": unmistaken(answer, test),
         "accuracy_of_more": accuracy(model, more, hunt.side) if name.startswith("relational") else None,
         "budget": config.steps,
+        **stopping.row,
     }
     if answer.edges is not None and isinstance(model, Relational) and name == "relational":
         yield foretold(answer.edges, test)
@@ -130,6 +141,11 @@ def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Pla
         yield board(answer.edges, test)
         if "policies" in config.parts:
             yield from policies(config, model)
+
+
+def validation_seed(config: Config, what: str) -> int:
+    """Return the seed of play that says when to stop."""
+    return stream(config.seed, "validation", what).initial_seed()
 
 
 def make(name: str, config: Config, hunt: Hunt) -> nn.Module:
@@ -173,11 +189,17 @@ def windows(play: Play, episodes: Tensor, length: int, generator: Generator) -> 
 
 
 def new_teammates(config: Config) -> Iterator[Row]:
-    """Train on teams with habits by either rule; yield accuracy on these teams and on teams that nobody has seen."""
+    """Train on teams with habits by either rule; yield accuracy on these teams and on teams that nobody has seen.
+
+    Both also where further new teams, which nothing is trained or judged on, are foretold best.
+    """
     hunt = Hunt(habits=config.habits)
     play = hunts(config.seed, config.team_episodes, hunt, config.teams)
     known = hunts_of(play, Generator().manual_seed(config.seed + 2**33), config.test)
-    new = hunts(config.seed + 2**31, max(1, config.test // config.teams), hunt, config.teams)
+    new, further = (
+        hunts(seed, max(1, config.test // config.teams), hunt, config.teams)
+        for seed in (config.seed + 2**31, validation_seed(config, "teams"))
+    )
     for rule in RULES:
         model = Relational(config.habits, config.hidden, Generator().manual_seed(config.seed))
         agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(config.team_threshold, rescale=True))
@@ -185,7 +207,8 @@ def new_teammates(config: Config) -> Iterator[Row]:
         scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.team_steps)], gamma=0.1)
         generator = Generator().manual_seed(config.seed + 2**32)
         first = torch.arange(config.teams)[:, None] * config.team_episodes
-        saved = checkpoint(rule, model, optimizer, scheduler, generator)
+        stopping = EarlyStopping(LOOKS)
+        saved = checkpoint(rule, model, optimizer, scheduler, generator, stopping)
         for step in range(saved.done, config.team_steps):
             rows = (first + torch.randint(config.team_episodes, (config.teams, 4), generator=generator)).flatten()
             some = windows(play, rows, config.window, generator)
@@ -193,10 +216,15 @@ def new_teammates(config: Config) -> Iterator[Row]:
             agreement.backward(next_action_losses(model(some, hunt.side).logits, some.actions), some.teams)
             optimizer.step()
             scheduler.step()
+            if stopping.due(share := (step + 1) / config.team_steps):
+                validation = accuracy(model, further, hunt.side)
+                if stopping.validation is None or validation > stopping.validation:
+                    found: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
+                    stopping.look(share, validation, found)
             saved.keep(step + 1)
         saved.stay()
         ends: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
-        yield {"kind": "teams", "rule": rule, **ends, "budget": config.team_steps}
+        yield {"kind": "teams", "rule": rule, **ends, "budget": config.team_steps, **stopping.row}
 
 
 def hunts_of(play: Play, generator: Generator, count: int) -> Play:
@@ -214,6 +242,11 @@ def answered(model: nn.Module, play: Play, side: int) -> Answer:
 def right(answer: Answer, play: Play) -> float:
     """Return the share of actions that the logits put first."""
     return float((answer.logits.argmax(-1) == play.actions).double().mean())
+
+
+def unmistaken(answer: Answer, play: Play) -> float:
+    """Return the mean number of steps until the first mistake."""
+    return float(perfect_steps(answer.logits, play.actions).double().mean())
 
 
 def accuracy(model: nn.Module, play: Play, side: int) -> float:
