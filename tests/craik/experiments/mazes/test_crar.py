@@ -5,7 +5,7 @@ import torch
 from torch import Generator
 
 from craik.experiments.mazes.crar import EXPERIMENT
-from craik.experiments.mazes.crar.run import Networks, run, score, turned, wander
+from craik.experiments.mazes.crar.run import Networks, Steps, run, score, wander
 from craik.lab import Rows, judge
 from craik.tasks.finite.keys import mazes_with_keys
 
@@ -40,13 +40,44 @@ def test_a_misled_planner_below_chance_does_not_show_that_a_model_helps():
     returned = {("misled", 6): -2.0, ("random", None): 0.5, ("crar", 0): 0.0}
     for own, verdict in ((0.0, "does not hold"), (1.0, "holds")):
         rows = [
-            {"seed": seed, "arm": arm, "depth": depth, "return": value + 0.01 * seed}
+            {"seed": seed, "arm": arm, "depth": depth, "return": value + 0.01 * seed, **then}
             for seed in range(6)
             for (arm, depth), value in {**returned, ("crar", 6): own}.items()
+            for then in [{} if arm == "random" else {"stopped_return": value + 0.01 * seed}]
         ]
         judged = judge(claim, Rows(rows), "quick")
         assert judged.measured == pytest.approx(own - 0.5)
         assert (judged.verdict, judged.earlier[0].verdict) == (verdict, "holds")
+
+
+def test_early_stopping_is_a_baseline_of_planners():
+    claims = {claim.id: claim for claim in EXPERIMENT.claims}
+    returned = {("crar", 6): (1.0, 1.0), ("crar", 0): (0.0, 1.5), ("misled", 6): (-2.0, -2.0), ("random", None): (-1.0, None)}
+    rows = [
+        {"seed": seed, "arm": arm, "depth": depth, "return": end, **({} if best is None else {"stopped_return": best})}
+        for seed in range(6)
+        for (arm, depth), (end, best) in returned.items()
+    ]
+    for name in ("depth", "misled"):
+        judged = judge(claims[f"crar-mazes.{name}"], Rows(rows), "quick")
+        assert judged.measured == pytest.approx(-0.5)
+        assert (judged.verdict, judged.earlier[-1].verdict) == ("does not hold", "holds")
+    before = Rows({key: value for key, value in row.items() if key != "stopped_return"} for row in rows)
+    assert judge(claims["crar-mazes.misled"], before, "quick").measured is None
+
+
+def test_looks_change_nothing_of_a_training(rows, monkeypatch):
+    looked = [row for row in rows.by("seed")[1000] if row["kind"] == "depth"]
+    assert all(row["stopped_at"] in (1 / 3, 2 / 3, 1.0) for row in looked)
+    assert all(row["stopped_return"] == row["return"] for row in looked if row["stopped_at"] == 1.0)
+    monkeypatch.setattr("craik.experiments.mazes.crar.run.LOOKS", 1)
+    alone = [row for row in run(replace(SMALL, seed=1000, depths=(0,))) if row["kind"] == "depth" and row["depth"] == 0]
+    ends = [
+        [{k: v for k, v in row.items() if k != "seed" and "stopped" not in k} for row in some if row["arm"] != "misled"]
+        for some in (Rows(looked).where(depth=0), alone)
+    ]
+    assert len(ends[0]) == 2
+    assert ends[0] == ends[1]
 
 
 def test_the_same_seed_gives_the_same_rows(rows):
@@ -93,7 +124,22 @@ def test_the_networks_agree_on_shapes_and_a_misled_model_is_another_action_s():
     assert own.value(x).shape == (4, 4)
     assert own.change(x, actions).shape == x.shape
     assert own.reward(x, actions).shape == own.going(x, actions).shape == (4,)
-    torch.testing.assert_close(turned(own.change)(x, actions), own.change(x, actions[[1, 2, 3, 0]]))
+    torch.testing.assert_close(Steps(own, misled=True).change(x, actions), own.change(x, actions[[1, 2, 3, 0]]))
+
+
+@pytest.mark.parametrize("misled", [False, True])
+def test_a_change_is_computed_once_for_all_that_a_planner_asks(misled, monkeypatch):
+    own, calls = Networks(5, Generator().manual_seed(0)).requires_grad_(False), []
+    monkeypatch.setattr(Networks, "change", lambda self, x, a, change=Networks.change: calls.append(a) or change(self, x, a))
+    for seed in (0, 1):
+        x, actions = own.encode(torch.rand(4, 3, 5, 5, generator=Generator().manual_seed(seed))), torch.eye(4)
+        told = actions.roll(1, 1) if misled else actions
+        wanted = own.reward(x, told), own.going(x, actions), own.change(x, told)
+        calls.clear()
+        model = Steps(own, misled)
+        found = model.reward(x, actions), model.going(x, actions), model.change(x, actions)
+        assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True))
+        assert len(calls) == 1 + misled
 
 
 def test_reward_and_discount_do_not_grow_with_the_maze():

@@ -5,6 +5,7 @@ is a picture, too, as in the paper's mazes, so that its model is convolutions.
 """
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -12,15 +13,19 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.lab import Positive, Preset, Row, Share, check_limits
-from craik.methods.control.crar import Abstraction, Model, Planner, Transitions, crar_losses
+from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, number
+from craik.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.finite.keys import Gathering, Keys, mazes_with_keys
+from craik.tasks.streams import stream
 
 ARMS = ("crar", "q-only")
 """All losses; Q's alone in the same networks, which has nothing to plan with."""
 CHANNELS, UNITS, FEATURES = 4, 48, 24
 """Planes of the abstract state, of the model's hidden layers, and of what is pooled for reward and discount."""
+
+LOOKS = 8
+"""How often an arm is looked at: each depth acts in half as many validation mazes as there are unseen ones."""
 
 
 @dataclass(frozen=True)
@@ -105,29 +110,80 @@ class Networks(nn.Module):
 
     def change(self, x: Tensor, actions: Tensor) -> Tensor:
         """Return (n, d)."""
-        return self._change(x, actions).flatten(1)
+        planes = actions[:, :, None, None].expand(-1, -1, *self.shape[1:])
+        return self.tau(torch.cat([x.unflatten(1, self.shape), planes], 1)).flatten(1)
 
     def reward(self, x: Tensor, actions: Tensor) -> Tensor:
         """Return (n,)."""
-        return self.rho(self._pooled(x, actions)).squeeze(1)
+        return self.paid(x, self.change(x, actions))
 
     def going(self, x: Tensor, actions: Tensor) -> Tensor:
         """Return (n,)."""
-        return self.gamma(self._pooled(x, actions)).squeeze(1)
+        return self.left(x, self.change(x, actions))
+
+    def paid(self, x: Tensor, change: Tensor) -> Tensor:
+        """Return the reward (n,) of a change (n, d)."""
+        return self.rho(self._pooled(x, change)).squeeze(1)
+
+    def left(self, x: Tensor, change: Tensor) -> Tensor:
+        """Return the discount (n,) after a change (n, d)."""
+        return self.gamma(self._pooled(x, change)).squeeze(1)
 
     def abstraction(self) -> Abstraction:
         """Return them as the losses want them."""
         return Abstraction(self.encode, self.value, self.change, self.reward, self.going)
 
-    def _change(self, x: Tensor, actions: Tensor) -> Tensor:
-        planes = actions[:, :, None, None].expand(-1, -1, *self.shape[1:])
-        return self.tau(torch.cat([x.unflatten(1, self.shape), planes], 1))
-
-    def _pooled(self, x: Tensor, actions: Tensor) -> Tensor:
+    def _pooled(self, x: Tensor, change: Tensor) -> Tensor:
         """Return (n, FEATURES): max-pooled over cells: what can be told of a cell and its change."""
         # Sums over all cells are large and vary little: every unit that read them was always on or always off, and the discount
         # a line in the number of keys left, in place of 0 at the last one.
-        return self.seen(torch.cat([x.unflatten(1, self.shape), self._change(x, actions)], 1)).amax((2, 3))
+        return self.seen(torch.cat([x.unflatten(1, self.shape), change.unflatten(1, self.shape)], 1)).amax((2, 3))
+
+
+class Steps:
+    """The model as a planner asks it: reward, discount and change of the same steps in turn, the change computed once.
+
+    Args:
+        own: the networks.
+        misled: tell reward and change the next action of the list in place of the one asked about.
+    """
+
+    def __init__(self, own: Networks, misled: bool = False) -> None:
+        self._own, self._misled = own, misled
+        self._x: Tensor | None = None
+        self._known: list[tuple[Tensor, Tensor]] = []
+
+    def change(self, x: Tensor, actions: Tensor) -> Tensor:
+        """Return (n, d)."""
+        return self._of(x, self._told(actions))
+
+    def reward(self, x: Tensor, actions: Tensor) -> Tensor:
+        """Return (n,)."""
+        return self._own.paid(x, self._of(x, self._told(actions)))
+
+    def going(self, x: Tensor, actions: Tensor) -> Tensor:
+        """Return (n,)."""
+        return self._own.left(x, self._of(x, actions))
+
+    def _told(self, actions: Tensor) -> Tensor:
+        return actions.roll(1, 1) if self._misled else actions
+
+    def _of(self, x: Tensor, actions: Tensor) -> Tensor:
+        if x is not self._x:
+            self._x, self._known = x, []
+        for asked, change in self._known:
+            if torch.equal(asked, actions):
+                return change
+        change = self._own.change(x, actions)
+        self._known.append((actions, change))
+        return change
+
+
+class Look(NamedTuple):
+    """Networks after a share of a training."""
+
+    share: float
+    own: Networks
 
 
 def conv(inputs: int, outputs: int, width: int, generator: Generator) -> nn.Conv2d:
@@ -157,9 +213,9 @@ def run(config: Config) -> Iterator[Row]:
         "gathered": 1.0,
         "moves": float(fewest.mean()),
     }
+    held = mazes_with_keys(-(-config.tested // 2), stream(config.seed, "validation"), config.size, config.keys, config.size - 4)
     for arm in ARMS:
-        own = train(arm, seen, walk, config)
-        yield from judged(arm, own, unseen, config)
+        yield from judged(arm, train(arm, seen, walk, config), held, unseen, config)
 
 
 def wander(world: Keys, config: Config, generator: Generator) -> Walk:
@@ -177,14 +233,15 @@ def wander(world: Keys, config: Config, generator: Generator) -> Walk:
     return Walk(Gathering(*parts[:3]), parts[3], parts[4], parts[5], Gathering(*parts[6:]))
 
 
-def train(arm: str, world: Keys, walk: Walk, config: Config) -> Networks:
-    """Minimise the arm's losses; the target follows every 500 updates."""
+def train(arm: str, world: Keys, walk: Walk, config: Config) -> list[Look]:
+    """Minimise the arm's losses; the target follows every 500 updates. Return the networks at each look, at the end last."""
     generator = Generator().manual_seed(config.seed + 2**32)
     own, target = (Networks(config.size, Generator().manual_seed(config.seed)) for _ in range(2))
     names = {"crar": ("transition", "reward", "discount", "q", "spread", "bound"), "q-only": ("q",)}[arm]
     optimizer = torch.optim.Adam(own.parameters(), lr=config.rate)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.1 ** (1 / config.updates))
     gathered = (walk.rewards > 0).nonzero()[:, 0]
+    stopping, looks = EarlyStopping(LOOKS), list[Look]()
     for update in range(config.updates):
         if update % 500 == 0:
             target.load_state_dict(own.state_dict())
@@ -205,36 +262,58 @@ def train(arm: str, world: Keys, walk: Walk, config: Config) -> Networks:
         torch.stack([losses[name] for name in names]).sum().backward()
         optimizer.step()
         scheduler.step()
-    return own.requires_grad_(requires_grad=False)
+        if stopping.due(share := (update + 1) / config.updates):
+            looks.append(Look(share, deepcopy(own).requires_grad_(requires_grad=False)))
+    return looks
 
 
-def judged(arm: str, own: Networks, world: Keys, config: Config) -> Iterator[Row]:
-    """Yield returns by depth; and, for the arm with a model, of the deepest with a model that is told another action."""
-    budget = {"budget": config.updates, "walked": config.walked}
-    depths = config.depths if arm == "crar" else (0,)
-    for depth in depths:
-        plan = planner(own, own.change, own.reward, depth, config)
-        yield {"kind": "depth", "arm": arm, "depth": depth, **score(world, config, plan), **budget}
+def judged(arm: str, looks: list[Look], held: Keys, unseen: Keys, config: Config) -> Iterator[Row]:
+    """Yield returns by depth, at the end of a training and where validation mazes stop it.
+
+    For the arm with a model, the last row is of the deepest planner with a model that is told another action. It stops where
+    that planner does: it is a control of the same networks.
+    """
+    budget: Row = {"budget": config.updates, "walked": config.walked}
+    best = {depth: stopped(looks, held, depth, config) for depth in (config.depths if arm == "crar" else (0,))}
+    for depth, look in best.items():
+        yield {"kind": "depth", "arm": arm, "depth": depth, **both(looks[-1], look, depth, unseen, config), **budget}
     if arm == "crar":
-        misled = planner(own, turned(own.change), turned(own.reward), max(depths), config)
-        yield {"kind": "depth", "arm": "misled", "depth": max(depths), **score(world, config, misled), **budget}
+        deepest = max(best)
+        found = both(looks[-1], best[deepest], deepest, unseen, config, misled=True)
+        yield {"kind": "depth", "arm": "misled", "depth": deepest, **found, **budget}
 
 
-def planner(own: Networks, change: Model, reward: Model, depth: int, config: Config) -> Callable[[Tensor], Tensor]:
+def stopped(looks: list[Look], held: Keys, depth: int, config: Config) -> Look:
+    """Return the look whose networks, planned with so far, have the highest return on validation mazes."""
+    stopping = EarlyStopping(LOOKS)
+    for look in looks:
+        slips = stream(config.seed, "validation slips")  # the same at every look
+        found = score(held, config, planner(look.own, depth, config), slips)
+        stopping.look(look.share, number(found, "return"), {})
+    return next(look for look in looks if look.share == stopping.row["stopped_at"])
+
+
+def both(end: Look, best: Look, depth: int, unseen: Keys, config: Config, misled: bool = False) -> Row:
+    """Return what networks score on unseen mazes at the end of their training, and where it is stopped."""
+    found = score(unseen, config, planner(end.own, depth, config, misled))
+    then = found if best is end else score(unseen, config, planner(best.own, depth, config, misled))
+    return {**found, **{f"stopped_{name}": value for name, value in then.items()}, "stopped_at": best.share}
+
+
+def planner(own: Networks, depth: int, config: Config, misled: bool = False) -> Callable[[Tensor], Tensor]:
     """Return planned values of observations."""
-    plan = Planner(own.value, change, reward, own.going, depth, config.breadth)
+    model = Steps(own, misled)
+    plan = Planner(own.value, model.change, model.reward, model.going, depth, config.breadth)
     return lambda observations: plan(own.encode(observations))
 
 
-def turned(model: Model) -> Model:
-    """Return a model that is told the next action of the list in place of the one asked about."""
-    return lambda x, actions: model(x, actions.roll(1, 1))
-
-
 @torch.no_grad()
-def score(world: Keys, config: Config, plan: Callable[[Tensor], Tensor] | None) -> Row:
-    """Return the mean return of an episode in each maze, the share of keys gathered, and moves made."""
-    generator = Generator().manual_seed(config.seed + 2**33)
+def score(world: Keys, config: Config, plan: Callable[[Tensor], Tensor] | None, generator: Generator | None = None) -> Row:
+    """Return the mean return of an episode in each maze, the share of keys gathered, and moves made.
+
+    What is drawn comes of the generator, of one for the test if there is none.
+    """
+    generator = generator or Generator().manual_seed(config.seed + 2**33)
     state, alive = world.begin(torch.arange(len(world))), torch.ones(len(world), dtype=torch.bool)
     total, moves = torch.zeros(len(world)), torch.zeros(len(world))
     for _ in range(config.horizon):
