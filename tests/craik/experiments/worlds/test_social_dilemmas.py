@@ -11,7 +11,7 @@ from craik.experiments.worlds.social_dilemmas.playing import anew, answered, inf
 from craik.experiments.worlds.social_dilemmas.run import ARMS, advantages, cut, losses, pay, played, risen, standard
 from craik.experiments.worlds.social_dilemmas.scripts import careful, scripted
 from craik.experiments.worlds.social_dilemmas.settings import Config, worlds
-from craik.lab import judge
+from craik.lab import EarlyStopping, judge
 from craik.methods.worlds import causal_influence
 from craik.tasks.agents.dilemmas import CLEAN, State, begin, layout
 from tiny import check_measured_and_drawn, rows_of
@@ -53,6 +53,45 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     for world in ("harvest", "cleanup"):
         assert len(rows.where(kind="curve", world=world)) == 8
         assert {row["budget"] for row in rows.where(kind="final", world=world)} == {8 * 3 * 3}  # equal for all arms
+
+
+def test_looks_change_nothing_and_keep_the_best(rows, monkeypatch):
+    finals = rows.where(kind="final")
+    assert all(0 < row["stopped_at"] <= 1 for row in finals)
+    assert all(row["stopped_reward"] == row["reward"] for row in finals if row["stopped_at"] == 1)
+
+    def due(self, share):
+        return share == 1.0  # an end has always been looked at
+
+    monkeypatch.setattr(EarlyStopping, "due", due)
+    alone = rows_of(EXPERIMENT, **SMALL)
+    assert all(row["stopped_reward"] == row["reward"] for row in alone.where(kind="final"))
+    old = [[{key: row[key] for key in row if not key.startswith("stopped")} for row in some] for some in (rows, alone)]
+    assert old[0] == old[1]
+
+
+def test_claims_ask_ends_and_where_validation_stops():
+    rows = [{"kind": "script", "group": "random", "reward": 5.0}, {"kind": "script", "group": "careful", "reward": 40.0}]
+    for arm, reward, stopped in (
+        ("none", 20.0, 30.0),
+        ("influence", 24.0, 31.0),
+        ("alone", 26.0, 29.0),
+        ("surprise", 21.0, 32.0),
+    ):
+        rows.append({"kind": "final", "arm": arm, "reward": reward, "stopped_reward": stopped})
+    rows = [{**row, "world": world, "seed": 100} for world in ("harvest", "cleanup") for row in rows]
+    found = {claim.id.removeprefix("social-dilemmas."): judge(claim, rows, "quick").measured for claim in EXPERIMENT.claims[:6]}
+    assert found == {
+        "influence-cleanup": 1.0,
+        "influence-harvest": 1.0,
+        "alone-suffices": pytest.approx(29 / 31 - 1),
+        "alone-above-none": -1.0,
+        "learns": 15.0,
+        "trapped": 0.25,
+    }
+    assert judge(EXPERIMENT.claims[8], rows, "quick").measured == -1.0
+    without = [{key: value for key, value in row.items() if key != "stopped_reward"} for row in rows]
+    assert judge(EXPERIMENT.claims[4], without, "quick").measured is None
 
 
 def test_all_arms_begin_with_the_same_weights_and_each_agent_has_its_own(made):
@@ -194,7 +233,14 @@ def test_influence_alone_is_asked_whether_it_does_more_than_none():
     def found(alone):
         apples = {"none": 30.0, "influence": 30.5, "alone": alone}
         return [
-            {"kind": "final", "world": "harvest", "arm": arm, "reward": reward + seed, "seed": seed}
+            {
+                "kind": "final",
+                "world": "harvest",
+                "arm": arm,
+                "seed": seed,
+                "reward": reward + seed,
+                "stopped_reward": reward + seed,
+            }
             for seed in range(6)
             for arm, reward in apples.items()
         ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, EachSeed, Paired, Rows, low_above
+from craik.lab import Claim, EachSeed, Least, Measure, Measurement, Paired, Rows, low_above
 
 _SOURCE = "Jaques et al. 2019"
 WORLDS = ("harvest", "cleanup")
@@ -79,6 +79,17 @@ def beyond_surprise(rows: Rows, world: str) -> float | None:
     return less(final(rows, world, "influence"), final(rows, world, "surprise"))
 
 
+def beside_scripts(measure: Measure) -> Measure:
+    """Return a measure of agents that validation has stopped, beside scripts, which learn nothing and eat what they eat."""
+
+    def measured(rows: Rows) -> Measurement | None:
+        learnt = rows.where(lambda row: "stopped_reward" in row)
+        stopped = [row | {"reward": row["stopped_reward"]} for row in learnt]
+        return measure(Rows([*rows.where(kind="script"), *stopped])) if stopped else None
+
+    return measured
+
+
 _SEARCH = (
     "On seeds 1000 and 1001, 5 CPU minutes in all: learning rates of 2e-3 and 4e-3, entropies of 0.02 and 0.01, weights of 1, "
     "2, 10 and 30, 480 and 960 updates, waste at 0.2 and 0.5 with apples at 0.1 and 0.05. At first both heads trained the "
@@ -104,7 +115,7 @@ CLAIMS = (
         ),
         printed="curves only",
         tried=_EXPECTED,
-    ),
+    ).also_stopped(Least),
     Claim(
         id="social-dilemmas.influence-harvest",
         text="So they do in Harvest.",
@@ -115,7 +126,7 @@ CLAIMS = (
         ),
         printed="curves only",
         tried=_EXPECTED,
-    ),
+    ).also_stopped(Least),
     Claim(
         id="social-dilemmas.alone-suffices",
         text="In Harvest, messages paid for influence alone do as well as messages paid for the reward, too.",
@@ -126,7 +137,7 @@ CLAIMS = (
         ),
         printed="curves only",
         tried=_SEARCH,
-    ),
+    ).also_stopped(Least),
     Claim(
         id="social-dilemmas.alone-above-none",
         text="In Harvest, messages paid for influence alone do better than messages paid for their speaker's apples.",
@@ -135,7 +146,7 @@ CLAIMS = (
         condition=low_above(0.0, of="apples of all, influence alone less none, mean over seeds,"),
         kind="control",
         tried="Asked of recorded rows whose medians had been read: in Harvest all arms end alike. Nothing was tried for it.",
-    ),
+    ).also_stopped(Least),
     Claim(
         id="social-dilemmas.learns",
         text="Without influence, too, agents learn to eat more than at random, in both worlds.",
@@ -146,7 +157,7 @@ CLAIMS = (
         ),
         kind="control",
         tried=_SEARCH,
-    ),
+    ).also_stopped(Least, beside_scripts(lower(learning)), trainings="agents"),
     Claim(
         id="social-dilemmas.trapped",
         text="Trained without influence, agents stay behind scripts that take care, in both worlds: there is more to gain.",
@@ -157,7 +168,7 @@ CLAIMS = (
         ),
         kind="control",
         tried="Asked of recorded rows whose medians had been read: it says what the worlds are, and tests nothing of ours.",
-    ),
+    ).also_stopped(Least, beside_scripts(lower(missed)), trainings="agents"),
     Claim(
         id="social-dilemmas.dilemma",
         text="Both worlds are dilemmas: scripted agents that are all greedy eat less together than with care.",
@@ -188,5 +199,5 @@ CLAIMS = (
         condition=low_above(0.0, of="apples of all, influence paid less surprise paid, lower of both worlds, mean over seeds,"),
         kind="control",
         tried=_SEARCH,
-    ),
+    ).also_stopped(Least),
 )

@@ -14,10 +14,14 @@ from craik.experiments.worlds.social_dilemmas.agents import Answers, Speakers
 from craik.experiments.worlds.social_dilemmas.playing import Play, anew, answered, influence, quiet, roll
 from craik.experiments.worlds.social_dilemmas.scripts import careful, scripted
 from craik.experiments.worlds.social_dilemmas.settings import ARMS, Config, worlds
-from craik.lab import Row, checkpoint, part
+from craik.lab import EarlyStopping, Row, checkpoint, part
 from craik.methods.control.returns import linear_recurrence
 from craik.nn.categorical import chosen
 from craik.tasks.agents.dilemmas import World, begin, step
+from craik.tasks.streams import stream
+
+LOOKS = 10
+"""How often a training is looked at, each arm for itself."""
 
 INFLUENCED = slice(1, 3)
 """Of the arms, those that are paid for influence."""
@@ -68,8 +72,8 @@ def learned(config: Config, name: str, world: World) -> Iterator[Row]:
     speakers = Speakers(len(ARMS), world.agents, inputs, world.actions, config.symbols, config.hidden, generator)
     optimizer = torch.optim.Adam(speakers.parameters(), lr=config.learning_rate)
     talk, eaten = quiet(world, speakers, config.worlds, generator), torch.zeros(len(ARMS))
-    held = (*talk.state, talk.said)
-    saved = checkpoint("learning", speakers, optimizer, generator, *held, eaten)
+    held, stopping = (*talk.state, talk.said), {arm: EarlyStopping(LOOKS) for arm in ARMS}
+    saved = checkpoint("learning", speakers, optimizer, generator, *held, eaten, *stopping.values())
     yield from saved.values
     rounds, every = config.episode // config.horizon, max(1, config.updates // 8)
     phases = torch.arange(config.worlds) % rounds
@@ -85,6 +89,7 @@ def learned(config: Config, name: str, world: World) -> Iterator[Row]:
         for old, new in zip(held, (*after.state, after.said), strict=True):
             old.copy_(new)
         eaten += collective(play) * rounds / every  # of an episode
+        look(config, world, speakers, done / config.updates, stopping)
         if done % every == 0:
             row: Row = {"kind": "curve", "world": name, "step": done, **dict(zip(ARMS, eaten.tolist(), strict=True))}
             eaten.zero_()
@@ -92,7 +97,7 @@ def learned(config: Config, name: str, world: World) -> Iterator[Row]:
         else:
             saved.keep(done)
     saved.stay()
-    yield from tested(config, name, world, speakers)
+    yield from tested(config, name, world, speakers, stopping)
 
 
 def risen(config: Config, done: int) -> float:
@@ -167,9 +172,33 @@ def collective(play: Play) -> Tensor:
     return play.rewards.unflatten(0, (len(ARMS), -1)).sum((1, 2)).mean(1)
 
 
+def look(config: Config, world: World, speakers: Speakers, share: float, stopping: dict[str, EarlyStopping]) -> None:
+    """Keep, if it is time, the apples of the test where an arm eats more than before in episodes of validation."""
+    due = [one.due(share) for one in stopping.values()]  # all of them, as each keeps what it was looked at
+    if not any(due):
+        return
+    # The same worlds at every look; those of the test are as at the end.
+    validation = episode(config, world, speakers, stream(config.seed, "validation")).tolist()
+    found = episode(config, world, speakers, Generator().manual_seed(config.seed + 2**32)).tolist()
+    for one, before, reward in zip(stopping.values(), validation, found, strict=True):
+        one.look(share, before, {"reward": reward})
+
+
+def episode(config: Config, world: World, speakers: Speakers, generator: Generator) -> Tensor:
+    """Return the apples that all agents of a fresh world eat in an episode, mean over an arm's worlds, (r,)."""
+    talk, eaten = quiet(world, speakers, config.tested, generator), torch.zeros(len(ARMS))
+    for _ in range(config.episode // config.horizon):
+        play, talk = roll(world, speakers, talk, config.horizon, generator)
+        eaten += collective(play)
+    return eaten
+
+
 @torch.no_grad()
-def tested(config: Config, name: str, world: World, speakers: Speakers) -> Iterator[Row]:
-    """Yield, for each arm, how whole episodes of fresh worlds go: apples, influence and entropies of a step."""
+def tested(config: Config, name: str, world: World, speakers: Speakers, stopping: dict[str, EarlyStopping]) -> Iterator[Row]:
+    """Yield, for each arm, how whole episodes of fresh worlds go: apples, influence and entropies of a step.
+
+    Beside the apples at the end are those where validation was best.
+    """
     generator = Generator().manual_seed(config.seed + 2**32)
     talk, rounds = quiet(world, speakers, config.tested, generator), config.episode // config.horizon
     found = torch.zeros(4, len(ARMS))
@@ -183,7 +212,7 @@ def tested(config: Config, name: str, world: World, speakers: Speakers) -> Itera
     names = ("reward", "influence", "message_entropy", "action_entropy")
     for arm, numbers in zip(ARMS, found.T.tolist(), strict=True):
         row: Row = {"kind": "final", "world": name, "arm": arm, **dict(zip(names, numbers, strict=True))}
-        yield row | {"budget": config.updates * config.horizon * config.worlds}
+        yield row | {"budget": config.updates * config.horizon * config.worlds} | stopping[arm].row
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
