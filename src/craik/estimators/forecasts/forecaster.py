@@ -20,7 +20,7 @@ from craik.estimators.tables import Numbers, Scaling
 from craik.losses import SquaredError
 from craik.nn.perceptrons import relu_mlp
 from craik.schedules import Linear
-from craik.skips import Dynamics, Fixed, Greedy, Matching, displacement, match
+from craik.skips import Dynamics, Fixed, Greedy, Matched, Matching, displacement, match
 from craik.trajectories import Trajectories
 
 
@@ -102,8 +102,14 @@ class SkipForecaster(BaseEstimator):
                 parameter.zero_()
         with threads(self.n_jobs):
             self.history_ = self._train(network, pieces, generator)
-        self.weights_ = [parameter.detach().double().cpu().numpy() for parameter in network.parameters()]
+        self._keep(network)
         return self
+
+    def _keep(self, network: nn.Sequential) -> None:
+        self.weights_ = [parameter.detach().double().cpu().numpy() for parameter in network.parameters()]
+
+    def _passed(self, step: int, network: nn.Sequential, matched: Matched) -> None:
+        """Called after each training step; nobody looks here, `Watched` does."""
 
     def restore(self, X: Any, kept: Mapping[str, NDArray[Any]]) -> "SkipForecaster":  # noqa: ANN401, N803
         """Take what training on the same trajectories once gave: `weights 0` to `weights 3`, `skip` and `evaluations`."""
@@ -168,6 +174,7 @@ class SkipForecaster(BaseEstimator):
             spent, seen = spent + matched.evaluations, seen + count
             if step >= 0.95 * (self.steps - 1):
                 last_skips, last_steps = last_skips + int(matched.skips.sum()), last_steps + int(matched.steps.sum())
+            self._passed(step, network, matched)
         self.mean_skip_, self.evaluations_ = last_skips / last_steps, spent
         return history
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from craik.arguments import check_whole
 from craik.estimators.forecasts.forecaster import SkipForecaster
+from craik.estimators.forecasts.watched import Watched
 from craik.estimators.saving.parts import NOWHERE, Parts
 from craik.estimators.tables import Numbers
 from craik.estimators.verdict import MARGIN, MORE, Verdict
@@ -83,6 +84,11 @@ class Tried(NamedTuple):
     model: SkipForecaster | None
 
 
+Watch = Callable[[float, Tried], None]
+"""Told the share of a training that is over, and the candidate as it is then: its errors are on the trajectories that settings
+are chosen on, and its model trains on afterwards."""
+
+
 @dataclass(frozen=True, eq=False)
 class Forecasts:
     """What `compare_forecasters` found.
@@ -139,6 +145,7 @@ def compare_forecasters(
     budget: Budget | None = None,
     random_state: int = 0,
     parts: Parts = NOWHERE,
+    watch: Watch | None = None,
 ) -> Forecasts:
     """Train fixed and adaptive steps on trajectories, and judge them on others.
 
@@ -151,6 +158,7 @@ def compare_forecasters(
         budget: of each setting of each candidate.
         random_state: of the split, initial weights, batches and matches.
         parts: networks that are there already, and where to put others.
+        watch: told of every network that is trained, on its way; nothing that is found depends on it.
 
     Raises:
         TypeError: frames ahead that are no whole number.
@@ -172,6 +180,9 @@ def compare_forecasters(
         for words, own in settings:
             given = {**own, **_shared(budget, ahead), "random_state": random_state}
             model = SkipForecaster(**given)
+            if watch is not None:
+                shown = partial(_tried, name, words, chosen_on, ahead, scale)
+                model = Watched(**given).watched_by(partial(_tell, watch, shown))
             model.restore(train, parts.made(f"{name} {words}", partial(_trained, model, train)))
             found.append((float(np.mean(_errors(model, chosen_on, ahead, scale))), model, words, given))
             done += 1
@@ -179,13 +190,21 @@ def compare_forecasters(
                 budget.progress(done, total)
         error, model, words, given = min(found, key=lambda one: one[0])
         kept[name] = error, given
-        steps = _steps(model, ahead)
-        tried.append(Tried(name, words, _errors(model, judged, ahead, scale), model.mean_skip_, steps, model))
+        tried.append(_tried(name, words, judged, ahead, scale, model))
     verdict, untold = _told(_verdict(tried, kept, random_state), kept, len(judged))
     # The simplest that does best where settings were chosen; an adaptive one only where it helps.
     chosen = min(ADAPTIVE if verdict.word == "helps" else (STILL, *FIXED), key=lambda name: kept[name][0])
     counts = len(train), len(chosen_on), len(judged)
     return Forecasts(verdict, tuple(tried), ahead, counts, chosen, kept[chosen][1], untold)
+
+
+def _tried(name: str, words: str, trajectories: Sequence[Numbers], ahead: int, scale: Numbers, model: SkipForecaster) -> Tried:
+    errors = _errors(model, trajectories, ahead, scale)
+    return Tried(name, words, errors, model.mean_skip_, _steps(model, ahead), model)
+
+
+def _tell(watch: Watch, tried: Callable[[SkipForecaster], Tried], share: float, model: SkipForecaster) -> None:
+    watch(share, tried(model))
 
 
 def _trained(model: SkipForecaster, train: Sequence[Numbers]) -> dict[str, NDArray[Any]]:

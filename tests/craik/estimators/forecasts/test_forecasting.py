@@ -39,6 +39,27 @@ def test_the_same_again():
     assert first.verdict == second.verdict
 
 
+def test_who_watches_sees_every_network_as_it_is_at_the_end_last_and_changes_nothing():
+    seen = {}
+    budget = Budget(steps=2, evaluations=16, hidden=4)
+
+    def watch(share, one):
+        seen.setdefault(one[:2], []).append((share, one))
+
+    found = compare_forecasters(swinging(), 2, budget, watch=watch)
+    alone = compare_forecasters(swinging(), 2, budget)
+    assert (found.verdict, found.chosen, found.settings) == (alone.verdict, alone.chosen, alone.settings)
+    assert all((one.errors == other.errors).all() for one, other in zip(found.tried, alone.tried, strict=True))
+    assert len(seen) == 5
+    for looks in seen.values():
+        assert [share for share, _ in looks] == [0.5, 1.0]
+        assert (looks[0][1].errors != looks[1][1].errors).any()
+    for one in found.tried[1:]:
+        last = seen[one[:2]][-1][1]
+        assert last.errors.shape == (5,)
+        assert (last.skip, last.evaluations, last.model) == (one.skip, one.evaluations, one.model)
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "word"),
     [
