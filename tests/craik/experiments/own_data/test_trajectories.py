@@ -8,7 +8,8 @@ import pytest
 from craik.estimators.forecasts.forecasting import Tried
 from craik.experiments.own_data import trajectories
 from craik.experiments.own_data.trajectories.claims import CLAIMS, FIXED, below_fixed
-from craik.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING, error
+from craik.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
+from craik.experiments.own_data.trajectories.stopping import Stopped, error
 from craik.lab import Rows, judge
 
 CONFIG = replace(
@@ -24,6 +25,10 @@ def test_a_tiny_run_can_be_judged_and_drawn():
     errors = {f"{row['method']} ({row['setting']})": row["true"] for row in rows.where(kind="error")}
     assert len(errors) == 6
     assert said["true"] == pytest.approx(100 * (1 - errors[said["method"]] / errors[said["against"]]))
+    for row in rows.where(kind="error"):
+        trained = row["method"] != "standing still"
+        assert trained == (row.get("stopped_at") in {0.5, 1.0}) == ("stopped_setting" in row)
+        assert row.get("stopped_at") != 1.0 or row["stopped_setting"] != row["setting"] or row["stopped_true"] == row["true"]
     for claim in CLAIMS:
         judge(claim, list(rows), "quick")
     assert trajectories.EXPERIMENT.figures(rows)
@@ -35,14 +40,36 @@ def test_the_error_of_a_world_that_stands_still_is_how_far_it_went():
     assert error(Tried("standing still", "", np.zeros(2), np.inf, 0, None), paths, 2) == pytest.approx(2 / spread)
 
 
+def test_validation_stops_a_candidate_at_one_of_its_settings_and_fixed_steps_of_the_kind_that_it_prefers(monkeypatch):
+    monkeypatch.setattr("craik.experiments.own_data.trajectories.stopping.error", lambda one, *_: one.skip)
+    stopped = Stopped([], 4)
+    for share, name, setting, chosen_on, true in (
+        (0.5, "adaptive skips", "H = 2", 0.5, 3.0), (1.0, "adaptive skips", "H = 2", 0.7, 1.0),
+        (0.5, "adaptive skips", "H = 4", 0.6, 2.0), (1.0, "fixed steps", "k = 1", 0.4, 1.0),
+        (0.5, "one step all the way", "k = 4", 0.2, 6.0), (1.0, "one step all the way", "k = 4", 0.3, 0.5),
+    ):  # fmt: skip
+        stopped.look(share, Tried(name, setting, np.array([chosen_on]), true, 0, None))
+    assert stopped.row("adaptive skips") == {"stopped_at": 0.5, "stopped_true": 3.0, "stopped_setting": "H = 2"}
+    assert stopped.gain("adaptive skips") == 50
+    assert stopped.row("standing still") == {}
+
+
 def made_up(word, method, still):
     for seed in range(6):
         for board in MOTIONS:
             sign = 1.0 if word == "helps" else -1.0
-            yield {"kind": "verdict", "seed": seed, "board": board, "word": word, "true": sign, "said": 1.0}
+            yield {
+                "kind": "verdict",
+                "seed": seed,
+                "board": board,
+                "word": word,
+                "true": sign,
+                "said": 1.0,
+                "stopped_true": sign,
+            }
             for name in METHODS:
                 value = {method: 0.5, "standing still": still}.get(name, 0.8)
-                yield {"kind": "error", "seed": seed, "board": board, "method": name, "true": value}
+                yield {"kind": "error", "seed": seed, "board": board, "method": name, "true": value, "stopped_true": value}
 
 
 def test_every_claim_can_fail_and_hold():
@@ -50,12 +77,24 @@ def test_every_claim_can_fail_and_hold():
     for word, method, still in (("helps", "adaptive skips", 0.9), ("as good", "fixed steps", 2.0), ("helps", METHODS[-1], 2.0)):
         for sign in (1.0, -1.0):
             rows = [
-                {**row, "true": sign * row["true"]} if row["kind"] == "verdict" else row for row in made_up(word, method, still)
+                {**row, "true": sign, "stopped_true": sign} if row["kind"] == "verdict" else row
+                for row in made_up(word, method, still)
             ]
             for claim in CLAIMS:
                 found[claim.id].add(judge(claim, rows, "quick").verdict)
     for name, verdicts in found.items():
         assert {"holds", "does not hold"} <= verdicts, name
+
+
+def test_skips_that_are_ahead_at_the_ends_and_behind_fixed_steps_that_are_stopped_are_not_ahead():
+    rows = [
+        {**row, "stopped_true": 0.3} if row.get("method") == "fixed steps" else row
+        for row in made_up("helps", METHODS[-1], 2.0)
+    ]
+    (claim,) = [one for one in CLAIMS if one.id.endswith(".waits")]
+    judged = judge(claim, rows, "quick")
+    assert (judged.measured, judged.verdict) == (pytest.approx(100 * (1 - 0.5 / 0.3)), "does not hold")
+    assert [(one.measured, one.verdict) for one in judged.earlier] == [(pytest.approx(100 * (1 - 0.5 / 0.8)), "holds")]
 
 
 def test_methods_are_held_against_the_better_of_the_fixed_steps():

@@ -6,7 +6,19 @@ import numpy as np
 
 from craik.experiments.own_data.measures import SOURCE, mean_of, share
 from craik.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
-from craik.lab import Claim, Measure, Measurement, Rows, at_most, bootstrap, high_below, low_above, number
+from craik.lab import (
+    Claim,
+    Greatest,
+    Least,
+    Measure,
+    Measurement,
+    Rows,
+    at_most,
+    bootstrap,
+    high_below,
+    low_above,
+    number,
+)
 
 FIXED = ("fixed steps", "one step all the way")
 TRIED = "Written before any of these trajectories was asked; no setting was searched on them."
@@ -60,7 +72,7 @@ CLAIMS = (
         condition=low_above(0.0, of="per cent of the error, mean over seeds in which 'helps' was said,"),
         kind="ours",
         tried=_STREAMS.format("4.18"),
-    ),
+    ).also_stopped(Least),
     Claim(
         id="own-data-trajectories.waits",
         text="Where a ball waits at random, skips relative to distance are below the best fixed step.",
@@ -69,7 +81,7 @@ CLAIMS = (
         condition=low_above(0.0, of="per cent of the error on trajectories to come, mean over seeds,"),
         kind="ours",
         tried=_STREAMS.format("-2.34 [-3.32, -1.45]"),
-    ),
+    ).also_stopped(Least),
     Claim(
         id="own-data-trajectories.plain",
         text="Adaptive skips as in the thesis are not below the best fixed step, over all four motions.",
@@ -78,7 +90,7 @@ CLAIMS = (
         condition=high_below(0.0, of="per cent of the error on trajectories to come, mean over seeds,"),
         kind="ours",
         tried=_STREAMS.format("-31.2 [-35.8, -26.5]"),
-    ),
+    ).also_stopped(Greatest),
     Claim(
         id="own-data-trajectories.learnt",
         text="Fixed steps learn something: on a clock their error is below that of a world that stands still.",

@@ -12,7 +12,7 @@ import numpy as np
 from annotated_types import Ge, MinLen
 
 from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
-from craik.estimators.tables import Numbers
+from craik.experiments.own_data.trajectories.stopping import Stopped, error
 from craik.lab import Preset, Row, check_limits, part
 from craik.tasks.bodies.motions import Motion, ball, double_pendulum, pendulum, waiting_ball
 
@@ -66,17 +66,19 @@ def run(config: Config) -> Iterator[Row]:
 
 
 def compared(config: Config, name: Board) -> Iterator[Row]:
-    """Yield a motion's verdict, and each candidate's errors."""
+    """Yield a motion's verdict, and each candidate's errors, with those where validation stops it."""
     budget = Budget(steps=config.steps, evaluations=config.evaluations, hidden=config.hidden)
     frames = 2 * config.ahead + 1
     known, coming = (
         list(MOTIONS[name](seed, count, frames).numpy())
         for seed, count in ((config.seed, config.count), (config.seed + COMING, config.coming))
     )
-    found = compare_forecasters(known, config.ahead, budget, config.seed)
+    stopped = Stopped(coming, config.ahead)
+    found = compare_forecasters(known, config.ahead, budget, config.seed, watch=stopped.look)
     errors = {title(one): error(one, coming, config.ahead) for one in found.tried}
     verdict = found.verdict
     ours, theirs = errors[verdict.method], errors[verdict.against]
+    said = next(one.name for one in found.tried if title(one) == verdict.method)
     yield {
         "kind": "verdict",
         "board": name,
@@ -85,6 +87,7 @@ def compared(config: Config, name: Board) -> Iterator[Row]:
         "against": verdict.against,
         "said": verdict.gain,
         "true": 100 * (1 - ours / theirs),
+        "stopped_true": stopped.gain(said),
     }
     for one in found.tried:
         yield {
@@ -96,18 +99,10 @@ def compared(config: Config, name: Board) -> Iterator[Row]:
             "true": errors[title(one)],
             "skip": min(one.skip, 2.0 * config.ahead),
             "evaluations": one.evaluations,
+            **stopped.row(one.name),
         }
 
 
 def title(one: Tried) -> str:
     """Return a candidate's name as verdicts have it."""
     return f"{one.name} ({one.setting})"
-
-
-def error(one: Tried, trajectories: list[Numbers], ahead: int) -> float:
-    """Return the root mean squared error `ahead` frames after the first, mean over trajectories, in standard deviations."""
-    frames = np.stack(trajectories)
-    starts, ends = frames[:, 0], frames[:, ahead]
-    scale = frames.reshape(-1, frames.shape[-1]).std(0)
-    said = starts if one.model is None else one.model.predict(starts, n_steps=max(1, one.evaluations))[:, -1]
-    return float(np.sqrt((((said - ends) / np.where(scale > 0, scale, 1)) ** 2).mean(1)).mean())
