@@ -1,7 +1,7 @@
 """Captioned digits: two of scikit-learn's real handwritten digits, coloured, on 32 x 32 pixels, with a caption from a grammar.
 
 "a small red seven above a blue two": of each word it is known which digit it is about, and where that digit is, so that
-attention can be scored. Digits of test pictures are not those of training pictures.
+attention can be scored. Training, validation and test pictures have different digits.
 """
 
 from typing import Literal, NamedTuple
@@ -43,11 +43,11 @@ class Captioned(NamedTuple):
     boxes: Bool[Tensor, "n 2 h w"]
 
 
-def captioned_digits(seed: int, count: int, part: Literal["train", "test"], generator: Generator) -> Captioned:
+def captioned_digits(seed: int, count: int, part: Literal["train", "validation", "test"], generator: Generator) -> Captioned:
     """Draw pictures.
 
     Args:
-        seed: of the split into digits of training and of test.
+        seed: of the split into digits of training, of validation and of test.
         count: n.
         part: which digits.
         generator: of everything else.
@@ -59,9 +59,9 @@ def captioned_digits(seed: int, count: int, part: Literal["train", "test"], gene
     """
     check_generator("generator", generator)
     check_whole("count", count, 1)
-    check_one_of("part", part, ("train", "test"))
+    check_one_of("part", part, ("train", "validation", "test"))
     data = digits(seed)
-    some = data.train if part == "train" else data.test
+    some = {"train": data.train, "validation": data.validation, "test": data.test}[part]
     rows = torch.randint(len(some.x), (count, 2), generator=generator)
     small = torch.rand(count, 2, generator=generator) < 0.4
     colours = torch.randint(len(COLOURS), (count, 2), generator=generator)

@@ -6,7 +6,8 @@ from craik.experiments.vision.captions import EXPERIMENT
 from craik.experiments.vision.captions.encoders import Encoders
 from craik.experiments.vision.captions.figures import decode
 from craik.experiments.vision.captions.run import encode
-from craik.lab import Rows, judge
+from craik.experiments.vision.captions.stopping import Kept
+from craik.lab import EarlyStopping, Rows, judge
 
 TINY = {"pictures": 12, "tested": 5, "candidates": 4, "width": 8, "steps": 2, "batch": 4, "channels": 4}
 
@@ -37,6 +38,45 @@ def test_two_stages_for_a_few_steps():
     assert [side.split(",")[0] for side in sides] == ["true", *2 * ["with attention"], *2 * ["without"]]
     sizes = [axis.images[0].get_array().shape[0] for axis in figure.axes]
     assert sizes == 3 * [32] + 2 * (3 * [16] + 3 * [32])
+
+
+def test_looks_change_nothing_of_encoders_and_generators(monkeypatch):
+    looked = [row for row in rows("gan", gan_steps=2) if row["kind"] in ("retrieval", "painted")]
+    assert all(row["stopped_at"] in (0.5, 1.0) for row in looked if row.get("method") != "untrained")
+    assert all(0 <= row["stopped_right"] <= 1 and row["stopped_spread"] > 0 for row in looked if row["kind"] == "painted")
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    alone = [row for row in rows("gan", gan_steps=2) if row["kind"] in ("retrieval", "painted")]
+    ends = [[{k: v for k, v in row.items() if not k.startswith("stopped_")} for row in some] for some in (looked, alone)]
+    assert ends[0] == ends[1]
+
+
+def test_the_best_of_a_training_is_kept_and_goes_on_where_it_was():
+    def trained(values, kept, start=0):
+        for step in range(start, len(values)):
+            kept.model.weight.data.fill_(values[step])
+            kept.look((step + 1) / 4)
+        return kept
+
+    def fresh():
+        return Kept(torch.nn.Linear(1, 1, bias=False), lambda model: -abs(float(model.weight) - 3))
+
+    whole, first, second = trained([1, 3, 5, 2], fresh()), trained([1, 3], fresh()), fresh()
+    assert (float(whole.best.weight), whole.model.weight.item(), whole.share) == (3, 2, 0.5)
+    second.load_state_dict(first.state_dict())
+    trained([1, 3, 5, 2], second, 2)
+    assert (float(second.best.weight), second.share) == (3, 0.5)
+
+
+def test_early_stopping_is_a_baseline_of_sentences():
+    (claim,) = (one for one in EXPERIMENT.claims if one.id == "captions.retrieval")
+    found = [
+        {"seed": seed, "kind": "retrieval", "method": method, "right": end, "stopped_right": best}
+        for seed in range(6)
+        for method, end, best in (("words", 0.5, 0.5), ("sentence", 0.4, 0.6))
+    ]
+    judged = judge(claim, Rows(found), "quick")
+    assert abs(judged.measured + 0.1) < 1e-9
+    assert (judged.verdict, judged.earlier[-1].verdict) == ("does not hold", "holds")
 
 
 def test_a_picture_comes_back_in_sixteen_shades():

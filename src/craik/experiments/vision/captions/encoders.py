@@ -1,6 +1,7 @@
 """The encoders of pictures and captions, and how they are trained."""
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import torch
@@ -9,6 +10,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import max_pool2d, relu
 
 from craik.experiments.vision.captions.settings import Config
+from craik.experiments.vision.captions.stopping import Kept
 from craik.lab import checkpoint
 from craik.methods.vision.matching import Captions, Pictures, matching_losses
 from craik.nn.perceptrons import linear
@@ -56,11 +58,19 @@ class Encoders(nn.Module):
         return Captions(self.sharpness * torch.cat((ahead, back), 2).mT, mask, torch.cat((last, back[:, 0]), 1))
 
 
-def train(config: Config, encoders: Encoders, data: Captioned, words: bool, generator: Generator) -> None:
-    """Train by the four losses, or by those of sentences alone."""
+def train(
+    config: Config,
+    encoders: Encoders,
+    data: Captioned,
+    words: bool,
+    generator: Generator,
+    validate: Callable[[Encoders], float],
+) -> Kept[Encoders]:
+    """Train by the four losses, or by those of sentences alone; return what is kept of it."""
+    kept = Kept(encoders, validate)
     optimizer = torch.optim.Adam(encoders.parameters(), config.rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.steps)
-    saved = checkpoint(f"encoders, {'words' if words else 'sentence'}", encoders, optimizer, schedule, generator)
+    saved = checkpoint(f"encoders, {'words' if words else 'sentence'}", encoders, optimizer, schedule, generator, kept)
     for done in range(saved.done, config.steps):
         some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
         losses = matching_losses(encoders.read(data.words[some]), encoders.see(data.pictures[some]))
@@ -68,9 +78,11 @@ def train(config: Config, encoders: Encoders, data: Captioned, words: bool, gene
         (losses.total() if words else losses.sentences + losses.sentences_back).backward()
         optimizer.step()
         schedule.step()
+        kept.look((done + 1) / config.steps)
         saved.keep(done + 1)
     saved.stay()
     encoders.eval().requires_grad_(False)
+    return kept
 
 
 def _convolution(inputs: int, outputs: int, generator: Generator) -> nn.Conv2d:

@@ -1,10 +1,13 @@
 """AttnGAN in two stages, with attention and without: at the presets gan and paper."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Generator, Tensor, nn
 
 from craik.experiments.vision.captions.encoders import Encoders
 from craik.experiments.vision.captions.settings import Config
+from craik.experiments.vision.captions.stopping import Kept
 from craik.lab import checkpoint
 from craik.methods.vision.generating import (
     Generated,
@@ -18,12 +21,20 @@ from craik.methods.vision.matching import Captions, matching_losses
 from craik.tasks.pictures.captioned_digits import Captioned
 
 
-def paint(config: Config, encoders: Encoders, data: Captioned, attention: bool, generator: Generator) -> TwoStages:
+def paint(
+    config: Config,
+    encoders: Encoders,
+    data: Captioned,
+    attention: bool,
+    generator: Generator,
+    validate: Callable[[TwoStages], float],
+) -> Kept[TwoStages]:
     """Train a generator and its two discriminators; captions and the matching loss are the trained encoders'."""
     made_by = TwoStages(16, config.width, config.channels, generator, attention=attention)
+    kept = Kept(made_by, validate)
     judges = nn.ModuleList(StageDiscriminator(size, config.width, config.channels, generator) for size in (16, 32))
     optimizers = [torch.optim.Adam(part.parameters(), config.gan_rate, (0.5, 0.999)) for part in (judges, made_by)]
-    saved = checkpoint("training", made_by, judges, *optimizers, generator)
+    saved = checkpoint("training", made_by, judges, *optimizers, generator, kept)
     for done in range(saved.done, config.gan_steps):
         some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
         captions = encoders.read(data.words[some])
@@ -36,9 +47,11 @@ def paint(config: Config, encoders: Encoders, data: Captioned, attention: bool, 
         optimizers[1].zero_grad()
         _paint_loss(config, encoders, judges, made, captions).backward()
         optimizers[1].step()
+        kept.look((done + 1) / config.gan_steps)
         saved.keep(done + 1)
     saved.stay()
-    return made_by.eval().requires_grad_(False)
+    made_by.eval().requires_grad_(False)
+    return kept
 
 
 def _judge_loss(judges: nn.ModuleList, real: tuple[Tensor, Tensor], made: Generated, captions: Captions) -> Tensor:

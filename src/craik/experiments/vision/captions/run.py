@@ -3,6 +3,7 @@
 import base64
 import zlib
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -13,14 +14,19 @@ from craik.experiments.vision.captions import encoders as networks
 from craik.experiments.vision.captions import painting
 from craik.experiments.vision.captions.encoders import Encoders
 from craik.experiments.vision.captions.settings import Config
+from craik.experiments.vision.captions.stopping import Kept
 from craik.lab import Row, part
+from craik.methods.vision.generating import Generated, TwoStages
 from craik.methods.vision.matching import Captions, Pictures, attend
 from craik.tasks.pictures.captioned_digits import COLOURS, NAMES, WORDS, Captioned, caption, captioned_digits
+from craik.tasks.streams import stream
 
 GRID = 8
 """Regions of a side."""
 SHOWN = 3
 """Test pictures whose attention is kept, and captions of which pictures are made for a figure."""
+HELD = 300
+"""Validation pictures, of further digits; fewer where fewer are tested."""
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -28,51 +34,81 @@ def run(config: Config) -> Iterator[Row]:
     generator = Generator().manual_seed(config.seed)
     train = captioned_digits(config.seed, config.pictures, "train", generator)
     test = captioned_digits(config.seed, config.tested, "test", generator)
-    trained: dict[str, Encoders] = {}
+    held = captioned_digits(config.seed, min(HELD, config.tested), "validation", stream(config.seed, "validation"))
+    trained: dict[str, Kept[Encoders]] = {}
     for name in ("words", "sentence"):
-        trained[name] = Encoders(config.width, generator, config.sharpness)
-        networks.train(config, trained[name], train, name == "words", generator)
+        one = Encoders(config.width, generator, config.sharpness)
+        validate = partial(finds, config, held, name == "words")
+        trained[name] = networks.train(config, one, train, name == "words", generator, validate)
     untrained = Encoders(config.width, generator, config.sharpness).requires_grad_(False)
     yield from part("retrieval", retrieval(config, trained, untrained, test))
-    for name, one in (("words", trained["words"]), ("untrained", untrained)):
+    for name, one in (("words", trained["words"].model), ("untrained", untrained)):
         yield from part(f"pointing, {name}", pointing(name, one, test))
-    yield from shown(trained["words"], test)
+    yield from shown(trained["words"].model, test)
     for attention in (True, False) if config.gan_steps else ():
         name = f"painted, {'with' if attention else 'without'} attention"
-        yield from part(name, painted(config, trained, train, test, attention))
+        yield from part(name, painted(config, trained, (train, held, test), attention))
 
 
-def retrieval(config: Config, trained: dict[str, Encoders], untrained: Encoders, test: Captioned) -> Iterator[Row]:
+def finds(config: Config, held: Captioned, by_words: bool, encoders: Encoders) -> float:
+    """Return how often encoders find the caption of a validation picture."""
+    return retrieved(config, encoders, held, held.pictures, by_words=by_words)
+
+
+def retrieval(config: Config, trained: dict[str, Kept[Encoders]], untrained: Encoders, test: Captioned) -> Iterator[Row]:
     """Yield how often each pair of encoders finds the caption of a test picture."""
     ways = (("words", "words", True), ("sentence", "sentence", False), ("words' sentence", "words", False))
     for method, name, by_words in ways:
-        right = retrieved(config, trained[name], test, test.pictures, by_words=by_words)
-        yield {"kind": "retrieval", "budget": config.steps, "method": method, "right": right}
+        kept = trained[name]
+        right, then = (retrieved(config, one, test, test.pictures, by_words=by_words) for one in (kept.model, kept.best))
+        stopped: Row = {"stopped_right": then, "stopped_at": kept.share}
+        yield {"kind": "retrieval", "budget": config.steps, "method": method, "right": right, **stopped}
     right = retrieved(config, untrained, test, test.pictures, by_words=True)
     yield {"kind": "retrieval", "method": "untrained", "right": right}
 
 
-def painted(config: Config, trained: dict[str, Encoders], train: Captioned, test: Captioned, attention: bool) -> Iterator[Row]:
+def painted(
+    config: Config, trained: dict[str, Kept[Encoders]], data: tuple[Captioned, Captioned, Captioned], attention: bool
+) -> Iterator[Row]:
     """Train one generator; yield how often its pictures' captions are found, and the first three of them.
 
     Found by the encoders that the generator is trained against, as in the text, and by those of sentences alone, which it
-    never meets.
+    never meets. The former say on validation captions where the generator is stopped.
     """
-    encoders = trained["words"]
-    painter = painting.paint(config, encoders, train, attention, Generator().manual_seed(config.seed + 1))
-    captions = encoders.read(test.words)
-    made = painter(captions.sentences, captions.words, captions.mask, Generator().manual_seed(config.seed + 2))
+    train, held, test = data
+    encoders, others = trained["words"].model, trained["sentence"].model
+
+    def validate(painter: TwoStages) -> float:
+        made = paintings(painter, encoders, held, stream(config.seed, "validation noise"))
+        return retrieved(config, encoders, held, made.large, by_words=True)
+
+    kept = painting.paint(config, encoders, train, attention, Generator().manual_seed(config.seed + 1), validate)
+    made, then = (paintings(one, encoders, test, Generator().manual_seed(config.seed + 2)) for one in (kept.model, kept.best))
+    found, stopped = (
+        {
+            "right": retrieved(config, encoders, test, some.large, by_words=True),
+            "right_unseen": retrieved(config, others, test, some.large, by_words=False),
+            "spread": float(some.large.std(0).mean()),
+        }
+        for some in (made, then)
+    )
     yield {
         "kind": "painted",
         "budget": config.gan_steps,
         "attention": attention,
-        "right": retrieved(config, encoders, test, made.large, by_words=True),
-        "right_unseen": retrieved(config, trained["sentence"], test, made.large, by_words=False),
-        "spread": float(made.large.std(0).mean()),
+        **found,
+        **{f"stopped_{name}": value for name, value in stopped.items()},
+        "stopped_at": kept.share,
     }
     for i in range(min(SHOWN, len(test.words))):
         stages: Row = {"small": encode(made.small[i]), "large": encode(made.large[i])}
         yield {"kind": "picture", "attention": attention, "index": i, "caption": caption(test.words[i]), **stages}
+
+
+def paintings(painter: TwoStages, encoders: Encoders, data: Captioned, generator: Generator) -> Generated:
+    """Return a generator's pictures of captions."""
+    captions = encoders.read(data.words)
+    return painter(captions.sentences, captions.words, captions.mask, generator)
 
 
 def retrieved(config: Config, encoders: Encoders, test: Captioned, pictures: Tensor, *, by_words: bool) -> float:
