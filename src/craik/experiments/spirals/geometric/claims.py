@@ -74,7 +74,7 @@ CLAIMS = (
         ),
         tried="Steps are nearly the same along one path, but paths part: at a quarter of the width the AND-mask gets stuck on "
         "half of the seeds on which the geometric mean finds the spirals. At the full width, in `spirals`, it does not.",
-    ).also_stopped(Greatest, unlooked=("quick",)),
+    ).also_stopped(Greatest),
     Claim(
         id="spirals-geometric.adam",
         text="Adam ignores the exact magnitude: its steps by the geometric mean are those by the AND-mask.",
@@ -129,5 +129,5 @@ CLAIMS = (
         tried="They end near chance, both: there is little to tell them by. On seed 1000 the AND-mask diverged at SGD's next "
         "rate, .1. Without rescaling (rates .3 to 10), unanimity of sixteen environments leaves SGD nearly nothing to follow, "
         "and without shortcuts not much more.",
-    ).also_stopped(Least, unlooked=("quick",)),
+    ).also_stopped(Least),
 )
