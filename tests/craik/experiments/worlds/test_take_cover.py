@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from craik.experiments.worlds.take_cover import EXPERIMENT, films, models, rooms
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 from craik.nn.autoencoders import ConvVAE, Encoded
 
 TINY = {
@@ -34,6 +34,68 @@ def test_a_seed_whose_vision_sees_nothing_stops():
     found = rows(most_lost=0.01)
     assert [row["kind"] for row in found] == ["vision", "refused"]
     assert all(judge(claim, found, "quick").measured is None for claim in EXPERIMENT.claims)
+
+
+@pytest.mark.extra("worlds", "cma")
+def test_rooms_are_judged_at_ends_and_where_validation_stops_them():
+    small = {"episodes": 40, "steps": 30, "lanes": 40, "room_steps": 2}
+    found = rows("rooms", **small, looks=2)
+    assert {row["kind"] for row in found} == {"vision", "reference", "room", "generation", "final"}
+    for row in found:
+        keys = {"room": ("known", "new", "silent", "at"), "final": ("virtual", "actual")}.get(row["kind"], ())
+        assert {key for key in row if key.startswith("stopped_")} == {f"stopped_{key}" for key in keys}
+    quick = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in found]
+    for claim in EXPERIMENT.claims:
+        if "room" in claim.id:
+            assert judge(claim, found, "rooms").measured is not None, claim.id
+            assert judge(claim, quick, "quick").measured is not None, claim.id
+    assert EXPERIMENT.figures(Rows(found))
+    assert all(0 <= EXPERIMENT.progress(EXPERIMENT.presets["rooms"].config, row)[0] <= 1 for row in found)
+
+
+def latents(config, episodes, seed):
+    generator = torch.Generator().manual_seed(seed)
+    mean = torch.randn(episodes, 5, config.latent, generator=generator)
+    ended = torch.zeros(episodes, 4, dtype=torch.bool)
+    ended[::2, 3] = True
+    actions = torch.randn(episodes, 4, 1, generator=generator)
+    return models.Latents(Encoded(mean, torch.zeros_like(mean)), actions, ended, torch.ones(episodes, 4, dtype=torch.bool))
+
+
+def test_looks_at_m_change_nothing_and_keep_it_where_validation_is_best(monkeypatch):
+    config = replace(EXPERIMENT.presets["rooms"].config, **{**TINY, "room_steps": 4, "looks": 4})
+    data, held_out, further = (latents(config, 8, seed) for seed in range(3))
+    plain = list(rooms.trained(config, data, held_out))
+    looked = list(rooms.trained(config, data, held_out, further))
+    for one, other in zip(plain, looked, strict=True):
+        assert one.stopped is None
+        assert one.row == {key: value for key, value in other.row.items() if not key.startswith("stopped_")}
+        pairs = zip(one.silent.parameters(), other.silent.parameters(), strict=True)
+        assert all(torch.equal(ours, theirs) for ours, theirs in pairs)
+    numbers = iter([0.5, 0.9, 0.7, 0.6])
+    monkeypatch.setattr(rooms, "mean_auc", lambda memory, some: next(numbers))
+    memory = models.make_memory(config, 1 + rooms.CODE, torch.Generator().manual_seed(0))
+    looks = rooms.Looks([further], lambda memory: {"new": float(memory.layer.weight_ih_l0[0, 0].detach())}, EarlyStopping(4))
+    for step in range(4):
+        with torch.no_grad():
+            memory.layer.weight_ih_l0[0, 0] = step
+        looks.look((step + 1) / 4, memory)
+    assert looks.stopping.row == {"stopped_at": 0.5, "stopped_new": 1.0}
+    assert float(looks.weights["layer.weight_ih_l0"][0, 0]) == 1
+
+
+@pytest.mark.parametrize(("name", "kind"), [("rooms-mislead", "room"), ("new-room", "room"), ("new-room-dreams", "final")])
+def test_claims_on_rooms_ask_where_validation_stops_an_m_too(name, kind):
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == f"take-cover.{name}")
+    made = [
+        {"seed": 0, "kind": kind, "rule": rule, "method": f"rooms, {rule}", "known": 0.99, "new": new, "actual": new}
+        for rule, new in (("AND-mask", 0.9), ("averaging", 0.6))
+    ]
+    assert judge(claim, made, "quick").verdict == "holds so far"
+    looked = [{**row, "stopped_known": 0.8, "stopped_new": 0.8, "stopped_actual": 0.8} for row in made]
+    found = judge(claim, looked, "rooms")
+    assert found.measured == 0
+    assert (found.verdict, found.earlier[-1].verdict) == ("does not hold so far", "holds so far")
 
 
 @pytest.mark.extra("worlds", "cma", "vizdoom")

@@ -58,6 +58,8 @@ class Config:
     """The AND-mask's; with eight rooms all have to agree."""
     room_steps: Whole = 140
     """Training steps of these, of as many episodes as M's."""
+    looks: Annotated[int, Ge(0)] = 0
+    """At each M of rooms while it trains, for where further new rooms stop it; 0: it is read at its end alone."""
     population: Annotated[int, Ge(4)] = 24
     """Candidates of a generation."""
     trials: Whole = 6
@@ -133,6 +135,8 @@ CAR = replace(
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    # What `quick` has of rooms, on the same seeds, and both M also where validation stops them.
+    "rooms": Preset(Config(temperatures=(), in_world=(), film=0, looks=20), seeds=6),
     "doom": Preset(DOOM, seeds=3),
     "paper": Preset(PAPER, seeds=3),
     "car": Preset(CAR, seeds=3),
