@@ -51,6 +51,9 @@ def pointing(key: str, *words: str) -> Callable[[Rows], Measurement | None]:
     return measure
 
 
+_UNLOOKED = ("quick", "longer", "gan")
+"""Presets whose records were made before there were looks: all these claims fail at their ends already."""
+
 CLAIMS = (
     Claim(
         id="captions.retrieval",
@@ -67,7 +70,7 @@ CLAIMS = (
         "pairs, of relations in 0.51 and 0.50: captions are found by colours and sizes, and words have little more to say. "
         "After four times the steps, on seed 1000: words found 0.88 and sentences 0.69 (`--preset longer --seed 1000 --seeds "
         "1`); hence that preset, with the condition as it was.",
-    ).also_stopped(Least),
+    ).also_stopped(Least, unlooked=_UNLOOKED),
     Claim(
         id="captions.words-point",
         text="Words of colour and of name together, as their mean, look at the digit that they are about.",
@@ -117,7 +120,7 @@ CLAIMS = (
             "gan", "paper"
         ),
         tried=_ALONE,
-    ).also_stopped(Least),
+    ).also_stopped(Least, unlooked=_UNLOOKED),
     Claim(
         id="captions.attention-helps-others",
         text="And so say encoders that neither generator was trained against.",
@@ -129,7 +132,7 @@ CLAIMS = (
         ).at("gan", "paper"),
         kind="ours",
         tried=_ALONE,
-    ).also_stopped(Least),
+    ).also_stopped(Least, unlooked=_UNLOOKED),
     Claim(
         id="captions.made-fit",
         text="Pictures of both generators fit their captions: the claims before are about pictures that do.",
@@ -145,5 +148,5 @@ CLAIMS = (
         ),
         kind="control",
         tried="The bar was raised after the rows had been read. Of true pictures the same encoders found 0.38 on seed 1000.",
-    ).also_stopped(Least),
+    ).also_stopped(Least, unlooked=_UNLOOKED),
 )
