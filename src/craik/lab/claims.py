@@ -289,11 +289,14 @@ class Claim:
         lesser = "lesser" if of_both is Least else "greater"
         both = of_both((self.measure, stopped or where_stopped(self.measure)))
         but = f" (of {' and '.join(unlooked)}, without looks, that at the ends)" if unlooked else ""
+        # What was asked before of "the same number" was asked of the ends.
+        earlier = tuple(replace(one, measure=one.measure or self.measure) for one in self.condition.earlier)
+        before = replace(self.condition, earlier=earlier)
         harder = self.condition.saying(f"the {lesser} of that at the ends and that where validation stops {trainings}{but},")
         return replace(
             self,
             measure=_if_looked_at(both, self.measure) if unlooked else both,
-            condition=harder.instead_of(self.condition, EARLY_STOPPING, self.measure),
+            condition=harder.instead_of(before, EARLY_STOPPING, self.measure),
         )
 
 

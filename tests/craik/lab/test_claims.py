@@ -270,6 +270,12 @@ def test_the_condition_says_of_both_what_it_said_of_the_ends():
     assert claim(condition=above(0)).also_stopped(Least).condition.words.startswith("the lesser of that at the ends and")
 
 
+def test_what_was_asked_long_before_was_asked_of_the_ends():
+    before = low_above(0.75).instead_of(low_above(0.25), "a placebo")
+    found = judge(claim(measure=LEAD, condition=before).also_stopped(Least), stopped_rows(1.0, 0.5, 1.0, 0.875), "quick")
+    assert (found.measured, [one.measured for one in found.earlier]) == (0.125, [0.5, 0.5])
+
+
 def test_rows_without_looks_say_nothing_of_stopping():
     curve = {"seed": 0, "method": "mean"}  # has no such columns
     assert where_stopped(LEAD)(Rows([*stopped_rows(1.0, 0.5, 1.0, 0.25), curve])).value == 0.75

@@ -1,6 +1,7 @@
 """`Watched`: a forecaster that is shown while it trains, for who asks what it would have had if it had stopped early."""
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import nn
 
@@ -26,8 +27,15 @@ class Watched(SkipForecaster):
     _looked = _skips = _taken = 0
 
     def watched_by(self, watch: Callable[[float, SkipForecaster], None]) -> "Watched":
-        """Have it told the share of the training that is over, and the forecaster as it is then: it may be asked to predict."""
+        """Have it told the share of its next training that is over, and itself as it is then: it may be asked to predict."""
         self._watch = watch
+        return self
+
+    def fit(self, X: Any, y: Any = None) -> "Watched":  # noqa: ANN401, N803
+        """Train, as `SkipForecaster` does; nobody watches a training after that."""
+        self._looked = self._skips = self._taken = 0
+        super().fit(X, y)
+        self._watch = None
         return self
 
     def _passed(self, step: int, network: nn.Sequential, matched: Matched) -> None:

@@ -1,8 +1,11 @@
+import pickle
+
 import numpy as np
 import pytest
 
 from craik.estimators.forecasts import forecasting
 from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
+from craik.estimators.forecasts.watched import Watched
 from craik.estimators.verdict import Verdict
 
 QUICK = Budget(steps=3, evaluations=16, hidden=4)
@@ -58,6 +61,17 @@ def test_who_watches_sees_every_network_as_it_is_at_the_end_last_and_changes_not
         last = seen[one[:2]][-1][1]
         assert last.errors.shape == (5,)
         assert (last.skip, last.evaluations, last.model) == (one.skip, one.evaluations, one.model)
+
+
+def test_one_training_is_watched():
+    shares = []
+    model = Watched(steps=4, hidden=4)
+    for times in (1, 2):
+        model.watched_by(lambda share, one: shares.append(share)).fit(swinging()[:2])
+        assert shares == [0.25, 0.5, 0.75, 1.0] * times
+        model.fit(swinging()[:2])
+        assert len(shares) == 4 * times
+    assert pickle.loads(pickle.dumps(model)).steps == 4  # whoever watched is gone
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
         numbers[:] = numbers[0] + matched.evaluations, matched.mean_skip
         if stopping.due((step + 1) / config.steps):
             selected = rolled(model, falls, falls.selection)
-            if stopping.validation is None or selected > stopping.validation:  # elsewhere nothing is kept
+            if stopping.improves(selected):  # elsewhere nothing is kept
                 found: Row = {key: rolled(model, falls, part) for key, part in falls.tests()}
                 stopping.look((step + 1) / config.steps, selected, found)
         saved.keep(step + 1)

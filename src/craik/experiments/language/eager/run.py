@@ -153,7 +153,7 @@ def look(stopping: EarlyStopping, share: float, model: nn.Module, found: Found, 
     """Keep what test sentences give where words of validation, all lengths alike, are right more often than before."""
     model.eval()
     right = sum(shares(found(pairs), pairs)[1] for pairs in sets.validation.values()) / len(sets.validation)
-    if stopping.validation is None or right > stopping.validation:
+    if stopping.improves(right):
         tested: Row = {}
         for clauses, pairs in sets.tests.items():
             tested[f"exact_{clauses}"], tested[f"words_{clauses}"] = shares(found(pairs), pairs)

@@ -257,7 +257,7 @@ def distilled(config: Config, seeing: Model, causal: Model, data: Corpus, rows: 
     rounds, steps, batch, units = max(1, config.tuning // 10), 10, min(16, len(y) // 4), 32
     found: Row = {}
     for with_teacher, name in ((True, "accuracy"), (False, "alone")):
-        stopping = EarlyStopping()
+        stopping = EarlyStopping(rounds)
         generator = Generator().manual_seed(config.seed + 2**36)
         student = relu_mlp((config.width, units, len(ROLES)), generator)
         optimizer = torch.optim.Adam(student.parameters(), 3e-3)

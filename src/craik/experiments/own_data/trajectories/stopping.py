@@ -4,6 +4,8 @@ They are what `craik fit skips` chooses settings on, at the ends of its training
 those to come are. Here they choose the time as well, of fixed steps and of skips alike.
 """
 
+import math
+
 import numpy as np
 
 from craik.estimators.forecasts.forecasting import FIXED, Tried
@@ -33,9 +35,13 @@ class Stopped:
         """Return a candidate's columns; none of a world that stands still, which nothing trains."""
         return self.found[name].row if name in self.found else {}
 
+    def _validation(self, kind: str) -> float:
+        validation = self.found[kind].validation
+        return math.inf if validation is None else validation
+
     def gain(self, name: str) -> float:
         """Return by how many per cent a candidate's error is below that of fixed steps, of the kind that validation prefers."""
-        best = min(FIXED, key=lambda kind: self.found[kind].validation or 0.0)
+        best = min(FIXED, key=self._validation)
         return 100 * (1 - number(self.row(name), "stopped_true") / number(self.row(best), "stopped_true"))
 
 

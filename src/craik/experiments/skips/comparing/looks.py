@@ -37,7 +37,7 @@ class Looks:
         if not stopping.due(share):
             return
         accuracy = label_accuracy(model, self.validation, self.max_steps).accuracy
-        if stopping.validation is None or accuracy > stopping.validation:
+        if stopping.improves(accuracy):
             found = label_accuracy(model, self.test, self.max_steps)._asdict()
             tested = {f"test_{name}": value for name, value in found.items()}
             stopping.look(share, accuracy, {"validation_accuracy": accuracy, **tested})

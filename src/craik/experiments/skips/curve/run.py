@@ -137,9 +137,9 @@ def train(
         scheduler.step()
         if stopping.due(share := done / config.steps):
             found = torch.cat(list(errors(step, validation, skip, config.ahead // skip).values()))
-            stopping.look(share, float(found.mean()), {})
-            if stopping.row["stopped_at"] == share:
+            if stopping.improves(float(found.mean())):
                 best = replace(step, network=copy.deepcopy(step.network))
+            stopping.look(share, float(found.mean()), {})
     return step, best, stopping
 
 

@@ -102,7 +102,7 @@ def chosen(config: Config, world: str, family: Family, found: Data) -> Iterator[
     def look(models: Models, share: float) -> None:
         if stopping.due(share):
             best = nearest(models, scale, found)
-            if stopping.validation is None or best.error < stopping.validation:  # elsewhere nothing is kept
+            if stopping.improves(best.error):  # elsewhere nothing is kept
                 stopping.look(share, best.error, scored(models, best, world, found))
 
     models = train(members, found.train, scale, budget, config.seed, look)

@@ -14,8 +14,8 @@ from annotated_types import Ge
 from torch import nn
 
 from craik.experiments.skips.comparing import training as skips
-from craik.experiments.skips.comparing.outcomes import label_accuracy
-from craik.experiments.skips.comparing.training import Method, Settings, World
+from craik.experiments.skips.comparing.outcomes import Worlds, label_accuracy, make_worlds
+from craik.experiments.skips.comparing.training import Method, Settings
 from craik.experiments.skips.timeline import balls
 from craik.experiments.skips.timeline.balls import Aim
 from craik.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
@@ -54,14 +54,6 @@ PRESETS = {
 }
 
 
-class Worlds(NamedTuple):
-    """Episodes to train on, to stop a training by, and to test on."""
-
-    training: World
-    validation: World
-    test: World
-
-
 class Trained(NamedTuple):
     """A model at the end of its training, the same where validation would have stopped it, and how right both are."""
 
@@ -75,11 +67,7 @@ def run(config: Config) -> Iterator[Row]:
 
     On the Funnel board the same follows of fixed steps, of those that are nearest to ASI's mean length.
     """
-    worlds = Worlds(
-        skips.make_world(config, "train", config.episodes),
-        skips.make_world(config, "validation", config.validation_episodes),
-        skips.make_world(config, "test", config.test_episodes),
-    )
+    worlds = make_worlds(config, config.test_episodes)
     length = 1.0
     for row in part("asi", _adaptive(config, worlds)):
         length = number(row, "mean_skip") if row["kind"] == "skips" else length

@@ -38,7 +38,7 @@ class Kept:
         if not stopping.due(share):
             return
         accuracy = label_accuracy(model, self.validation, self.max_steps).accuracy
-        if stopping.validation is None or accuracy > stopping.validation:
+        if stopping.improves(accuracy):
             self.weights = {name: value.clone() for name, value in model.state_dict().items()}
         stopping.look(share, accuracy, {"validation_accuracy": accuracy})
 

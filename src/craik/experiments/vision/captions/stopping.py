@@ -36,9 +36,10 @@ class Kept(Generic[M]):
     def look(self, share: float) -> None:
         """Validate after a share of the training, if it is time, and copy what is better than ever before."""
         if self._stopping.due(share):
-            self._stopping.look(share, self._validate(self.model), {})
-            if self.share == share:
+            validation = self._validate(self.model)
+            if self._stopping.improves(validation):
                 self.best.load_state_dict(self.model.state_dict())
+            self._stopping.look(share, validation, {})
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint of a training keeps of its looks."""

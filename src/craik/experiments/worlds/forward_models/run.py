@@ -218,7 +218,7 @@ def new_teammates(config: Config) -> Iterator[Row]:
             scheduler.step()
             if stopping.due(share := (step + 1) / config.team_steps):
                 validation = accuracy(model, further, hunt.side)
-                if stopping.validation is None or validation > stopping.validation:
+                if stopping.improves(validation):
                     found: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
                     stopping.look(share, validation, found)
             saved.keep(step + 1)

@@ -47,7 +47,7 @@ def learnt(config: Config, method: str, seen: Seen) -> Iterator[Row]:
         """Dream of boards to stop on; and of test boards where that goes better than before, as elsewhere nothing is kept."""
         if stopping.due(share):
             validation = number(dreamt(config, memory, seen, seen.validation), "accuracy")
-            if stopping.validation is None or validation > stopping.validation:
+            if stopping.improves(validation):
                 found = {**predicted(config, memory, method, seen.test), **dreamt(config, memory, seen, seen.test)}
                 stopping.look(share, validation, found)
 

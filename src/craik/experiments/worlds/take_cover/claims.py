@@ -13,7 +13,6 @@ PRESETS = ("quick", "doom", "paper")
 IN_WORLD = ("quick", "car")
 """Presets with controllers that are evolved in the world."""
 
-
 OF_ROOMS = ("quick", "rooms")
 """Presets with rooms; `quick` has no looks."""
 

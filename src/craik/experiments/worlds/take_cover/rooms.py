@@ -60,12 +60,13 @@ class Looks:
     stopping: EarlyStopping
     weights: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
 
+    @torch.no_grad()
     def look(self, share: float, memory: MixtureRNN) -> None:
         """Look where that is due after a share of the training; where it goes better than before M's weights are kept."""
         if self.stopping.due(share):
             auc = mean_auc(memory, self.validation)
             validation = math.nan if auc is None else auc
-            if self.stopping.validation is None or validation > self.stopping.validation:
+            if self.stopping.improves(validation):
                 self.stopping.look(share, validation, self.found(memory))
                 self.weights = {name: weight.detach().clone() for name, weight in memory.state_dict().items()}
 

@@ -52,6 +52,15 @@ class EarlyStopping:
         self.looked = reached
         return True
 
+    def improves(self, validation: float) -> bool:
+        """Say whether validation is better than at every look before, so that a look would be kept."""
+        now, before = self._ordered(validation), self.validation
+        return before is None or (now > before if self.best == "highest" else now < before)
+
+    def _ordered(self, validation: float) -> float:
+        worst = -math.inf if self.best == "highest" else math.inf
+        return worst if math.isnan(validation) else validation
+
     def look(self, share: float, validation: float, found: Row) -> None:
         """Keep what was found if validation is better than at every look before; of equals the first stays.
 
@@ -60,11 +69,8 @@ class EarlyStopping:
             validation: on data that nothing is trained or tested on. One that is not a number is worse than any.
             found: on test data, by name.
         """
-        worst = -math.inf if self.best == "highest" else math.inf
-        now = worst if math.isnan(validation) else validation
-        better = self.validation is None or (now > self.validation if self.best == "highest" else now < self.validation)
-        if better:
-            self.validation = now
+        if self.improves(validation):
+            self.validation = self._ordered(validation)
             self.row = {"stopped_at": share, **{f"stopped_{name}": value for name, value in found.items()}}
 
     def state_dict(self) -> dict[str, Any]:

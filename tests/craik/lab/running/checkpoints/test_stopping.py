@@ -24,6 +24,14 @@ def test_a_validation_that_is_not_a_number_is_never_best(best):
     assert curve([math.nan] * 4, [1, 2, 3, 4], best).row["stopped_accuracy"] == 1
 
 
+def test_a_look_that_would_be_kept_is_known_beforehand():
+    stopping = EarlyStopping(best="lowest")
+    assert stopping.improves(math.nan)  # of equals the first
+    stopping.look(0.5, 0.25, {})
+    assert [stopping.improves(validation) for validation in (0.125, 0.25, 0.5, math.nan)] == [True, False, False, False]
+    assert EarlyStopping(validation=0.25).improves(0.5)
+
+
 @pytest.mark.parametrize(("steps", "looks"), [(7, 20), (120, 20), (121, 20), (1000, 7), (49, 49), (3, 1)])
 def test_looks_are_spread_evenly_and_one_is_at_the_end(steps, looks):
     stopping = EarlyStopping(looks)
