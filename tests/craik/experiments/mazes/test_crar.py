@@ -63,7 +63,7 @@ def test_early_stopping_is_a_baseline_of_planners():
         assert judged.measured == pytest.approx(-0.5)
         assert (judged.verdict, judged.earlier[-1].verdict) == ("does not hold", "holds")
     before = Rows({key: value for key, value in row.items() if key != "stopped_return"} for row in rows)
-    assert judge(claims["crar-mazes.misled"], before, "quick").measured is None
+    assert judge(claims["crar-mazes.misled"], before, "quick").verdict == "holds"  # a record of seeds 100 to 105: at the ends
 
 
 def test_looks_change_nothing_of_a_training(rows, monkeypatch):
