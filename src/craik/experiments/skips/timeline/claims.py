@@ -123,8 +123,8 @@ CLAIMS = (
         source="thesis figure 2.7 and section 2.3.3",
         measure=variety,
         condition=_VARIABLE.at("room-runner"),
-        tried="At their ends the models have learnt to step, and no outcome: their label accuracy is 0.11 or less on every seed, "
-        "and most roll-outs end in no coloured room. Where validation stops them, about half-way, it is 0.29 to 0.50 on five "
+        tried="At their ends the models have learnt to step, and no outcome: their label accuracy is 0.11 or less on every "
+        "seed, and most roll-outs end in no coloured room. Where validation stops them, about half-way, it is 0.29 to 0.50 on five "
         "seeds of six.",
     ).also_stopped(Least, trainings="it"),
     Claim(
