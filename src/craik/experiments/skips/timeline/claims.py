@@ -125,8 +125,8 @@ CLAIMS = (
         measure=variety,
         condition=_VARIABLE.at("room-runner"),
         tried="At their ends the models have learnt to step, and no outcome: their label accuracy is 0.11 or less on every "
-        "seed, and most roll-outs end in no coloured room. Where validation stops them, about half-way, it is 0.29 to 0.50 on five "
-        "seeds of six.",
+        "seed, and most roll-outs end in no coloured room. Where validation stops them, about half-way, it is 0.29 to 0.50 on "
+        "five seeds of six.",
     ).also_stopped(Least, trainings="it"),
     Claim(
         kind="ours",
