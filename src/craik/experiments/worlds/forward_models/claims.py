@@ -10,7 +10,7 @@ from craik.lab import EARLY_STOPPING, Claim, Condition, Least, Measurement, Pair
 _SOURCE = "Tacchetti et al. 2019, section 3.1"
 _MODELS = ("quick", "longer", "paper")
 """Presets that have the models, which are compared again after more steps."""
-_UNLOOKED = ("records of seeds 100 to 105",)
+_UNLOOKED = ("records of seeds 100 to 105", "longer")
 """What was recorded before rows told of a model's or a rule's training where validation stops it."""
 
 
