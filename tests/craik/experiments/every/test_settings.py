@@ -43,6 +43,7 @@ MEANS = {
     ("parts", ()): "() leaves them out",
     ("tasks", ()): "() leaves them out",
     ("digit_steps", 0): "0 leaves them out",
+    ("looks", 0): "0: it is read at its end alone",
     ("depths", (0,)): "0 asks Q alone",
     ("hidden", 0): "0 for a linear one",
     ("environments", ()): "none: the one above",
