@@ -8,8 +8,9 @@ import torch
 from torch import Generator, Tensor, nn
 
 from craik.agreement import AndMask, Mean, Rule
+from craik.experiments.halves import Halves
 from craik.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, fitted
-from craik.lab import EarlyStopping, Row, number
+from craik.lab import EarlyStopping, Row
 from craik.methods.robustness import (
     Ball,
     Sample,
@@ -142,20 +143,17 @@ class Looks:
     def __init__(self, misses: Callable[[nn.Module], dict[str, Tensor]]) -> None:
         self._misses = misses
         self._due = EarlyStopping(10)
-        self._stopping: dict[tuple[str, int], EarlyStopping] = {}
+        self._halves: dict[str, Halves] = {}
 
     def __call__(self, model: nn.Module, share: float) -> None:
         """Look at a model after a share of its training, if it is time."""
         if self._due.due(share):
             for attack, found in self._misses(model).items():
-                for half in (0, 1):
-                    stopping = self._stopping.setdefault((attack, half), EarlyStopping(10, "lowest"))
-                    stopping.look(share, float(found[1 - half :: 2].mean()), {"error": float(found[half::2].mean())})
+                self._halves.setdefault(attack, Halves(best="lowest")).look(share, "error", found)
 
     def stopped(self, attack: str) -> Row:
         """Return the error where validation stopped the model, and when, mean over both halves; nothing without a look."""
-        rows = [self._stopping[attack, half].row for half in (0, 1) if (attack, half) in self._stopping]
-        return {name: sum(number(row, name) for row in rows) / len(rows) for name in (rows[0] if rows else ())}
+        return self._halves[attack].row if attack in self._halves else {}
 
 
 def defended(
