@@ -47,6 +47,7 @@ from craik.lab.rows import Row as Row
 from craik.lab.rows import Rows as Rows
 from craik.lab.rows import Scalar as Scalar
 from craik.lab.rows import number as number
+from craik.lab.running.checkpoints.halves import Halves as Halves
 from craik.lab.running.checkpoints.loops import Saved as Saved
 from craik.lab.running.checkpoints.loops import checkpoint as checkpoint
 from craik.lab.running.checkpoints.parts import computed as computed

@@ -5,8 +5,7 @@ import torch
 
 from craik.experiments.control.one_shot_towers import EXPERIMENT
 from craik.experiments.control.one_shot_towers.run import ARMS, examples, loop, run, split
-from craik.experiments.halves import Halves
-from craik.lab import Rows, judge
+from craik.lab import Halves, Rows, judge
 from craik.tasks.agents.towers import demonstrate, expert, solved
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, blocks=4, updates=2, batch=6, units=4, draws=1, tested=5)

@@ -3,11 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.halves import Halves
 from craik.experiments.language.trellis import EXPERIMENT
 from craik.experiments.language.trellis.claims import tied
 from craik.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
-from craik.lab import Rows, judge
+from craik.lab import Halves, Rows, judge
 from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(hidden=4, levels=3, dilations=(1, 2), epochs=1, batch=400, code_steps=1, modules=2, words=20, window=5)

@@ -14,8 +14,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
 from craik.experiments.control.one_shot_towers.networks import FlatNetwork, Network, Shown, see
-from craik.experiments.halves import Halves
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Halves, Positive, Preset, Row, Share, check_limits, number
 from craik.methods.control.one_shot import OneShot
 from craik.tasks.agents.towers import TABLE, demonstrate, move, scattered, solved, tasks
 

@@ -10,8 +10,7 @@ from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStu
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.experiments.halves import Halves
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, computed
+from craik.lab import Halves, Positive, Preset, Row, check_limits, checkpoint, computed
 from craik.methods.language.trellis import Trellis, TrellisNet, from_recurrent
 from craik.methods.language.vocabulary import Vocabulary, packed
 from craik.nn.perceptrons import linear

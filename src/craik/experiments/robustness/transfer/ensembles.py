@@ -8,9 +8,8 @@ import torch
 from torch import Generator, Tensor, nn
 
 from craik.agreement import AndMask, Mean, Rule
-from craik.experiments.halves import Halves
 from craik.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, fitted
-from craik.lab import EarlyStopping, Row
+from craik.lab import EarlyStopping, Halves, Row
 from craik.methods.robustness import (
     Ball,
     Sample,

@@ -1,11 +1,15 @@
 """Early stopping where there are no further examples: each half of the test examples validates for the other."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from torch import Tensor
+from craik.lab.rows import Row, number
+from craik.lab.running.checkpoints.stopping import EarlyStopping
 
-from craik.lab import EarlyStopping, Row, number
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Halves:
