@@ -16,10 +16,10 @@ KEPT = 0.05
 """How far accuracy with bounce may be from that without if a frozen network is to have kept it."""
 
 CONTROLLED = ("control", "epochs", "paper")
-"""Presets that train on standard boards throughout, too."""
+"""Presets whose sampling ends 500 steps before the switch, and that train on standard boards throughout, too."""
 
-COUNTED = (*CONTROLLED, "half")
-"""Presets whose sampling ends 500 steps before the switch."""
+FROZEN = (*CONTROLLED, "half")
+"""Presets that are asked for labels, and for networks at the switch; in `half` true frames are still fed in there."""
 
 
 def of_schedule(rows: Rows, schedule: str) -> Rows:
@@ -139,10 +139,13 @@ _NOISE = (
     "(did not hold so far) and the fixed step that loses most 0.54 (held so far); as asked now these rows say nothing."
 )
 _CONTROL = (
-    "Measured by the presets control, half (but where there must be a control), epochs and paper, not by quick. The settings "
-    "of control were looked at once on seed 1000, with fixed steps of 3 on one schedule and with the other two on both. Seed "
-    "100 had been recorded before the others, by an older source on another processor, with ASI losing 0.45 and steps of 3 "
-    "0.64; it was made again with them."
+    "Measured by the presets control, epochs and paper, not by quick. The settings of control were looked at once on seed "
+    "1000, with fixed steps of 3 on one schedule and with the other two on both. Seed 100 had been recorded before the others, "
+    "by an older source on another processor, with ASI losing 0.45 and steps of 3 0.64; it was made again with them."
+)
+_HALF = (
+    "Measured by half, too, whose settings were looked at on seed 1000 with fixed steps of 3, for 24 epochs: half has 15 of "
+    "them, with the switch after 14, where most had been learnt."
 )
 _BY_CONSTRUCTION = (
     "On the small boards of control and epochs it is nearly so by construction: no training enters, and 99 or 100 of the "
@@ -155,7 +158,7 @@ CLAIMS = (
         text="ASI holds its accuracy when bouncing boards replace those without bounce.",
         source="thesis figure 2.11",
         measure=_of(_around, "asi"),
-        condition=at_most(0.1, of=_LOST).instead_of(at_most(0.1, of=_LOWEST), _NOISE, _of(lowest_after, "asi")).at(*COUNTED),
+        condition=at_most(0.1, of=_LOST).instead_of(at_most(0.1, of=_LOWEST), _NOISE, _of(lowest_after, "asi")).at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
@@ -167,11 +170,11 @@ CLAIMS = (
         .instead_of(
             at_least(0.1, of=f"{_LOST} of the fixed step that loses most,")
             .instead_of(at_least(0.1, of=f"{_LOWEST} of the fixed step that loses most,"), _NOISE, _fixed(lowest_after))
-            .at(*COUNTED),
+            .at(*CONTROLLED),
             "The sentence is of fixed steps, of each and not of one.",
             _fixed(_around),
         )
-        .at(*COUNTED),
+        .at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
@@ -197,7 +200,7 @@ CLAIMS = (
         measure=_fixed(over_stopped, largest=False),
         condition=low_above(
             0, of="accuracy less that at the best check of the fixed step for which the difference is least, median over seeds,"
-        ).at(*COUNTED),
+        ).at(*CONTROLLED),
         tried="Written with the rows of control known. The best check is chosen on the boards on which it is measured, in "
         "favour of stopping; rows have no others.",
     ),
@@ -218,8 +221,8 @@ CLAIMS = (
         text="The ball reaches the same platform with bounce and without on most boards.",
         source="thesis section 2.3.3",
         measure=labels,
-        condition=low_above(0.5, of="share of validation boards with the same label, median over seeds,").at(*COUNTED),
-        tried=f"{_CONTROL} {_BY_CONSTRUCTION}",
+        condition=low_above(0.5, of="share of validation boards with the same label, median over seeds,").at(*FROZEN),
+        tried=f"{_CONTROL} {_HALF} {_BY_CONSTRUCTION}",
     ),
     Claim(
         id="skips-perturbation.frozen",
@@ -236,12 +239,12 @@ CLAIMS = (
                 KEPT,
                 of="distance of accuracies with and without bounce at the last check before the switch, median over seeds, of "
                 "the fixed step where it is largest,",
-            ).at(*COUNTED),
+            ).at(*FROZEN),
             "The distance is at most the share of boards with another label, so that the claim could not fail where labels are "
             "the same on all boards or nearly all, as on small ones.",
             _fixed(frozen_anyhow),
         )
-        .at(*COUNTED),
-        tried=_CONTROL,
+        .at(*FROZEN),
+        tried=f"{_CONTROL} {_HALF}",
     ),
 )
