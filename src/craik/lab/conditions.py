@@ -33,6 +33,11 @@ class Measured(Protocol):
         """The upper end of its interval."""
         ...
 
+    @property
+    def n(self) -> int:
+        """The number of seeds it rests on."""
+        ...
+
 
 @dataclass(frozen=True)
 class Condition:
