@@ -97,7 +97,86 @@ def test_that_a_method_fails_is_asked_where_its_trials_are_stopped_too():
     (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "spirals-baselines.l1"]
     found = judge(claim, rows, "quick")
     assert (found.measured, found.verdict) == (0.7, "does not hold so far")
-    assert [(one.measured, one.verdict) for one in found.earlier] == [(0.5, "holds so far")] * 2
+    ends, both = (0.5, "holds so far"), (0.7, "does not hold so far")
+    assert [(one.measured, one.verdict) for one in found.earlier] == [ends, ends, both]
+
+
+def test_in_data_sets_a_seed_has_the_trials_of_quick_on_data_of_its_own(rows):
+    quick, preset = (EXPERIMENT.presets[name].config for name in ("quick", "data-sets"))
+    assert replace(preset, trials=None, data_seed=quick.data_seed) == quick
+    assert preset.trials == EXPERIMENT.presets["quick"].seeds
+    assert quick.data_seed < preset.data_seed
+    made = list(baselines.run(replace(TINY, trials=2)))
+    assert [{"seed": row["trial"], **{key: row[key] for key in row if key != "trial"}} for row in made] == list(rows)
+    shares = [baselines.progress(replace(TINY, trials=2), row)[0] for row in made]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_each_seed_adds_a_data_set(monkeypatch):
+    monkeypatch.setattr(baselines, "METHODS", ("l2",))
+    of = {
+        (seed, data): [row["test_accuracy"] for row in baselines.run(replace(TINY, trials=2, seed=seed, data_seed=data))]
+        for seed, data in ((0, 7), (1, 6), (1, 7))
+    }
+    assert of[0, 7] == of[1, 6]
+    assert of[0, 7] != of[1, 7]
+
+
+def trials_of(method, *data_sets):
+    """Rows of several data sets: of each trial its accuracy on held-out environments, on test data, and in training."""
+    return [
+        {"seed": seed, "trial": trial, "method": method, "outcome": "finished"}
+        | {"validation_accuracy": held_out, "test_accuracy": test, "train_accuracy": fit}
+        | {"stopped_validation_accuracy": held_out, "stopped_test_accuracy": test + 0.01}
+        for seed, trials in enumerate(data_sets)
+        for trial, (held_out, test, fit) in enumerate(trials)
+    ]
+
+
+def judged(method, rows, preset="data-sets"):
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == f"spirals-baselines.{method}"]
+    return judge(claim, rows, preset)
+
+
+def test_of_several_data_sets_the_median_counts_with_its_whole_interval():
+    """Each data set selects its own trial; one on which no trial fits is left out."""
+    chosen = [0.4, 0.42, 0.44, 0.46, 0.48, 0.5]
+    some = [((0.6, test, 1.0), (0.5, 0.9, 1.0), (0.7, 0.9, 0.9)) for test in chosen]
+    found = judged("l1", trials_of("l1", *some, ((0.6, 0.9, 0.9),)))
+    assert (found.measured, found.n, found.verdict) == (pytest.approx(0.46), 6, "holds")
+    assert 0.41 <= found.low < found.measured < found.high <= 0.51
+    # What was asked before selects one trial of all of them.
+    assert [one.measured for one in found.earlier[1:]] == pytest.approx([0.4, 0.41])
+    assert {one.verdict for one in found.earlier[1:]} == {"holds so far"}
+    # Three of six above the bound leave the median below it, and its interval not.
+    found = judged("l1", trials_of("l1", *some[:3], *(((0.6, 0.7, 1.0),) for _ in range(3))))
+    assert found.measured < 0.6 < found.high
+    assert found.verdict == "does not hold"
+
+
+def test_the_and_mask_is_at_chance_on_a_data_set_that_none_of_its_trials_fits():
+    wins, fails = ((0.9, 1.0, 1.0),), ((0.9, 1.0, 0.9),)
+    found = judged("and-mask", trials_of("and-mask", *[wins] * 6))
+    assert (found.measured, found.low, found.n, found.verdict) == (1, 1, 6, "holds")
+    found = judged("and-mask", trials_of("and-mask", *[wins] * 5, fails))
+    assert (found.measured, found.low, found.n, found.verdict) == (1, 0.75, 6, "does not hold")
+
+
+def test_few_data_sets_are_judged_so_far_and_one_as_trials_on_one_are():
+    some = trials_of("irm", *[((0.6, 0.5, 1.0),)] * 2)
+    assert (judged("irm", some).n, judged("irm", some).verdict) == (2, "holds so far")
+    alone = [{key: value for key, value in row.items() if key != "trial"} for row in trials_of("irm", ((0.6, 0.5, 1.0),))]
+    alone.append(alone[0] | {"seed": 1, "validation_accuracy": 0.5, "test_accuracy": 0.97, "stopped_test_accuracy": 0.5})
+    found = judged("irm", alone, "quick")
+    assert (found.measured, found.high, found.n, found.verdict) == (0.51, 0.97, 1, "holds so far")
+
+
+def test_the_figure_fills_one_trial_of_each_data_set():
+    some = Rows(trials_of("l1", *[((0.6, 0.5, 1.0), (0.5, 0.9, 1.0))] * 3))
+    axes = EXPERIMENT.figures(some)["baselines"].axes[0]
+    filled = [line for line in axes.lines if line.get_marker() == "o" and line.get_markerfacecolor() != "none"]
+    assert [len(line.get_xdata()) for line in filled] == [3]
 
 
 @pytest.mark.parametrize("method", ["batch-norm", "dropout", "dann"])
@@ -134,7 +213,7 @@ def test_a_trial_that_does_not_fit_its_data_says_nothing(rows):
     assert "not measurable here" not in {one.earlier[0].verdict for one in judged}
 
 
-@pytest.mark.parametrize("changes", [{"environments": 1}, {"epochs": 0}, {"units": ()}, {"drops": (1.5,)}])
+@pytest.mark.parametrize("changes", [{"environments": 1}, {"epochs": 0}, {"units": ()}, {"drops": (1.5,)}, {"trials": 0}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(TINY, **changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.spirals.baselines.claims import selected
+from craik.experiments.spirals.baselines.claims import data_sets, selected
 from craik.lab import COLOURS, Rows, number, panels
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def accuracies(rows: Rows) -> Figure:
     figure, all_axes = panels(
         2,
         caption="Every trial's accuracy, training on the left and test on the right; filled: the trial that is best on "
-        "held-out environments. Dotted: chance.",
+        "held-out environments, of each data set. Dotted: chance.",
         height=2.9,
     )
     for axes, key, title in zip(all_axes, ("train_accuracy", "test_accuracy"), ("Training", "Test"), strict=True):
@@ -30,9 +30,9 @@ def accuracies(rows: Rows) -> Figure:
             colour = COLOURS["ours" if method == "and-mask" else "baseline"]
             some = rows.where(method=method, outcome="finished")
             axes.plot([index] * len(some), some[key], "o", color=colour, markerfacecolor="none")
-            best = selected(rows, method)
-            if best is not None:
-                axes.plot([index], [number(best, key)], "o", color=colour)
+            found = [selected(group, method) for group in data_sets(rows)]
+            best = [number(row, key) for row in found if row is not None]
+            axes.plot([index] * len(best), best, "o", color=colour)
         axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
         axes.set_xticks(range(len(methods)), methods, rotation=30, ha="right")
         axes.set(title=title, ylim=(0.4, 1.03))

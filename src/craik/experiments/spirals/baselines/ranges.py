@@ -24,7 +24,7 @@ from craik.lab import Choice, Objective, Positive, Ranges, Row, Share, Single
 
 @dataclass(frozen=True)
 class Settings(Config):
-    """One method's trial at settings of its own; `units` and the first of `layers` are not read."""
+    """One method's trial at settings of its own; `units`, the first of `layers` and `trials` are not read."""
 
     method: str = "and-mask"
     """What is trained."""

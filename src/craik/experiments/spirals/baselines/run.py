@@ -2,7 +2,8 @@
 
 Every seed is a trial: for each method it draws settings from tables B.1 and B.2, trains, and measures accuracy on held-out
 environments and on test data. The trial that is best on held-out environments counts. The AND-mask is among the methods to
-show that the board can be won: where it fails too, that the others do says nothing.
+show that the board can be won: where it fails too, that the others do says nothing. In `data-sets` every seed is a data set,
+on which all of these trials are made.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import rule_of
 from craik.experiments.spirals.stopping import accuracies, look, looked_at
-from craik.lab import EarlyStopping, Preset, Row, Share, check_limits
+from craik.lab import EarlyStopping, Preset, Row, Share, check_limits, number, part
 from craik.methods.environments import irm_penalty
 from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import mlp
@@ -44,9 +45,14 @@ class Config:
     """What is fixed for all trials."""
 
     seed: int = 0
-    """First trial: decides the drawn settings, the initial weights and the batches."""
+    """First trial: decides the drawn settings, the initial weights and the batches; with `trials`, first data set."""
     data_seed: Annotated[int, Ge(0)] = 2000
-    """Seed of the data, the same for all trials and apart from those that other spirals experiments report on."""
+    """Seed of the data, the same for all trials and apart from those that other spirals experiments report on.
+
+    With `trials`, that of the data set of seed 0; each further seed adds one.
+    """
+    trials: Annotated[int, Ge(1)] | None = None
+    """Trials of each seed, all on a data set of its own: trial 0 and those after it; None: each seed is one trial."""
     environments: Annotated[int, Ge(2), "DANN and IRM compare them"] = 16
     """Number of training environments."""
     examples: Annotated[int, Ge(1)] = 1024
@@ -77,7 +83,12 @@ PAPER = Config(
     units=(256, 512),
     layers=(3, 5),
 )
-PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(PAPER, seeds=40)}
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    # The trials of `quick`, with the same settings, weights and batches, on six data sets that are none of quick's.
+    "data-sets": Preset(Config(trials=6, data_seed=2001), seeds=6),
+    "paper": Preset(PAPER, seeds=40),
+}
 
 
 @dataclass(frozen=True)
@@ -234,12 +245,31 @@ def tried(method: str, trial: Trial, config: Config, data: SpiralsData) -> Row:
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield one row for each method: the drawn settings, and accuracies on held-out environments and test data."""
-    data = board(config)
-    for method in METHODS:
-        yield tried(method, draw(method, config), config, data)
+    """Yield one row for each method: the drawn settings, and accuracies on held-out environments and test data.
+
+    With `trials`, for each of these and each method, on the seed's own data set.
+    """
+    if config.trials is None:
+        data = board(config)
+        for method in METHODS:
+            yield tried(method, draw(method, config), config, data)
+        return
+    data = board(replace(config, data_seed=config.data_seed + config.seed))
+    for trial in range(config.trials):
+        for method in METHODS:
+            yield from part(f"trial {trial}, {method}", one_of(trial, method, config, data))
+
+
+def one_of(trial: int, method: str, config: Config, data: SpiralsData) -> Iterator[Row]:
+    """Yield the row of one method in one of a data set's trials."""
+    own = replace(config, seed=trial)
+    yield {"trial": trial, **tried(method, draw(method, own), own, data)}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a trial is."""
-    return (METHODS.index(str(row["method"])) + 1) / len(METHODS), str(row["method"])
+    """Tell how far a seed is."""
+    method = str(row["method"])
+    share = (METHODS.index(method) + 1) / len(METHODS)
+    if config.trials is None:
+        return share, method
+    return (number(row, "trial") + share) / config.trials, f"trial {row['trial']}, {method}"
