@@ -64,12 +64,19 @@ def interval(low: float | int | None, high: float | int | None) -> str:
 def spread(low: float | int | None, high: float | int | None, seeds: int) -> str:
     """The ends of a measured number: an interval in brackets; a range, which claims less, where there are fewer than six seeds.
 
+    One seed has no range. Ends that differ there are over something else, such as trials; the claim's condition says over what.
+
     >>> spread(0.5, 0.75, 10), spread(0.5, 0.75, 3), spread(None, None, 0)
     ('[0.5, 0.75]', '(0.5 to 0.75)', '')
+    >>> spread(0.5, 0.75, 1), spread(0.5, 0.5, 1)
+    ('(0.5 to 0.75, not over seeds)', '(0.5 to 0.5)')
     """
     if low is None or high is None:
         return ""
-    return interval(low, high) if seeds >= RANGE_BELOW else f"({number(low)} to {number(high)})"
+    if seeds >= RANGE_BELOW:
+        return interval(low, high)
+    elsewhere = ", not over seeds" if seeds == 1 and low != high else ""
+    return f"({number(low)} to {number(high)}{elsewhere})"
 
 
 def measured(claim: JudgedClaim) -> str:

@@ -72,7 +72,7 @@ def test_the_report_opens_with_the_claims_and_shows_the_run(run, package, tmp_pa
         "It ends low & slow.",
         "What was tried. Smaller <steps>.",
         "Holds if: last value below 0.",
-        "Measured 3, range (3 to 3) over 1 seed.",
+        "Measured 3, range (3 to 3), 1 seed.",
         "Counting: a walk that each seed starts elsewhere.",
         "Figure 0 of no thesis.",
         f"craik run counter-walk --preset quick --seeds 1 --package {package} --steps 4",
