@@ -27,7 +27,8 @@ CLAIMS = (
             difference("AND-mask", CODES, "Q filter"),
         ),
         kind="ours",
-        tried=TWENTY,
+        tried=f"{TWENTY} As the filter is below pooled training there, pooled training decides, and this is the number of "
+        "own-data-writers.codes.",
     ),
     Claim(
         id="own-data-writers.codes-screening",
