@@ -47,7 +47,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.json:
         written: dict[str, Any] = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
         written |= {"explained": explanations(options.directory), "runs": [run_json(one) for one in runs]}
-        print_json({**written, "never_run": _never_run(runs, where)})
+        never = _never_run(runs, where)
+        print_json({**written, "never_run": never, "not_measured": _not_measured(runs, never)})
         return 0
     from craik.lab.showing.evidence import labels  # noqa: PLC0415
 
@@ -89,6 +90,14 @@ def _never_run(runs: list[Run], package: str) -> list[dict[str, Any]]:
     from craik.lab.showing.judging import never_run  # noqa: PLC0415
 
     return [{"name": name, "claims": claims_json(claims)} for name, claims in never_run(runs, package).items()]
+
+
+def _not_measured(runs: list[Run], never: list[dict[str, Any]]) -> list[str]:
+    """The ids of claims that no run here measures: each of its runs says only that it cannot."""
+    from craik.lab.showing.folding import folded  # noqa: PLC0415
+
+    unmeasured = [one.claim.id for one in folded(runs) if one.claim.verdict == "not measured"]
+    return unmeasured + [claim["id"] for one in never for claim in one["claims"]]
 
 
 def _print(run: Run, label: str) -> None:

@@ -130,6 +130,17 @@ def test_records_are_verified_reported_and_shown_on_pages(craik, package):
     assert Path("docs/claims.md").exists()
 
 
+def test_what_one_run_cannot_measure_is_told_from_what_none_measures(craik):
+    craik("run", "counter-walk", "--seeds", "1")
+    found = json.loads(craik("report", "--json")[1])
+    never = [claim["id"] for one in found["never_run"] for claim in one["claims"]]
+    assert found["not_measured"] == ["counter.far", *never]
+    craik("run", "counter-walk", "--seeds", "1", "--preset", "paper")
+    found = json.loads(craik("report", "--json")[1])
+    assert "not measurable here" in [claim["verdict"] for run in found["runs"] for claim in run["claims"]]
+    assert found["not_measured"] == never
+
+
 def test_older_seeds_are_said_everywhere(craik, package):
     craik("run", "counter-walk", "--seeds", "1")
     edit(package, "steps.py", "2 * x", "x + x")
