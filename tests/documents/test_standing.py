@@ -80,3 +80,14 @@ def test_what_a_larger_budget_would_do_is_what_the_slopes_say():
     assert {SLOPES.get(claim) for claim in explained("open", why="does not lead there")} <= {"flat", "away"}
     assert {SLOPES.get(claim) for claim in explained("open", why="no curve was recorded")} <= {None, "too"}
     assert {SLOPES.get(claim) for claim in explained("open", why="the opposite")} <= {None, "flat", "away"}
+
+
+def test_what_is_said_of_two_slopes_that_rest_on_little_is_their_records():
+    words = " ".join(REASONS.split())
+    runner, rate = (FOUND[name].claim for name in ("skips-accuracy.room-runner-per-epoch", "coinrun.learning-rate"))
+    assert f"lies below 0, {runner.measured:.3f} [{runner.low:.3f}, {runner.high:.3f}]" in words
+    assert f"printed range is {rate.measured:.3f} where 0.75 is asked" in words
+    (end,) = re.findall(
+        rf"^\| `{runner.id}` .* \| \S+ \((\S+)\) \| toward", (EVIDENCE / "slopes.md").read_text(encoding="utf-8"), re.M
+    )
+    assert f"comes up to {end}; on test" in words
