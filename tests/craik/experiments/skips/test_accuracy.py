@@ -6,7 +6,7 @@ import torch
 from craik.experiments.skips.accuracy import EXPERIMENT, claims
 from craik.experiments.skips.accuracy import run as skips_accuracy
 from craik.experiments.skips.accuracy.printed import PRINTED, with_printed
-from craik.lab import Rows, judge
+from craik.lab import EarlyStopping, Rows, judge
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,24 @@ def test_the_same_seed_gives_the_same_rows(tiny, rows):
     assert [{"seed": 1, **row} for row in skips_accuracy.run(replace(tiny, seed=1))] == [
         row for row in rows if row["seed"] == 1
     ]
+
+
+def test_final_rows_have_what_validation_would_have_stopped_at(rows):
+    for row in rows:
+        assert (row["kind"] == "final") == ("stopped_at" in row)
+    for row in rows.where(kind="final"):
+        assert 0 < row["stopped_at"] <= 1
+        assert row["stopped_validation_accuracy"] >= row["validation_accuracy"]
+        assert {"stopped_test_accuracy", "stopped_test_undecided", "stopped_test_rollout"} <= row.keys()
+
+
+def test_looks_change_nothing_of_the_training(tiny, rows, monkeypatch):
+    monkeypatch.setattr(EarlyStopping, "due", lambda stopping, share: False)
+    alone = [{"seed": 0, **row} for row in skips_accuracy.run(replace(tiny, methods=("asi",)))]
+    assert alone[-1]["stopped_at"] == 1.0  # nothing but the end was looked at
+    former = [{name: value for name, value in row.items() if not name.startswith("stopped_")} for row in alone]
+    looked = rows.where(seed=0, method="asi")
+    assert [{name: row[name] for name in before} for row, before in zip(looked, former, strict=True)] == former
 
 
 @pytest.mark.parametrize(
@@ -301,7 +319,7 @@ def test_with_printed_settings_each_method_trains_with_its_own(tiny, monkeypatch
         seen[method] = (config.architecture, config.learning_rate)
         return iter(())
 
-    monkeypatch.setattr(skips_accuracy, "train_and_read", record)
+    monkeypatch.setattr(skips_accuracy, "train_and_stop", record)
     list(skips_accuracy.run(replace(tiny, settings="printed")))
     assert seen == {"asi": ("dilated", 5e-4), "fixed-2": ("strided", 7.5e-4)}
 

@@ -1,14 +1,14 @@
 """Early stopping of a model of pictures: looks at how often its roll-outs end right, spread over what a training may spend."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 
-from craik.experiments.skips.comparing.outcomes import label_accuracy
-from craik.experiments.skips.comparing.training import World
-from craik.lab import EarlyStopping
+from craik.experiments.skips.comparing.outcomes import Comparison, Worlds, label_accuracy, train_and_read
+from craik.experiments.skips.comparing.training import Method, World
+from craik.lab import EarlyStopping, Row, number
 
 
 @dataclass
@@ -49,3 +49,24 @@ class Looks:
     def load_state_dict(self, state: Mapping[str, Any], /) -> None:
         """Go on where `state_dict` was taken."""
         self.stopping.load_state_dict(state)
+
+
+def train_and_stop(settings: Comparison, method: Method, worlds: Worlds, looks: int) -> Iterator[Row]:
+    """Train with one method; its final row has what `train_and_read` gives, and what validation would have stopped at.
+
+    Args:
+        settings: of the experiment, with its budget and checks.
+        method: how predictions are matched.
+        worlds: what to train on and to measure on.
+        looks: how many, spread over the budget, and the end beside them where training goes beyond the last one.
+    """
+    budget, stopping = settings.budget, EarlyStopping(looks)
+    watch = Looks(worlds.validation, worlds.test, settings.max_steps, budget.total, stopping)
+    for row in train_and_read(settings, method, worlds, budget, settings.checks, watch):
+        if row["kind"] == "final":
+            tested = {name: value for name, value in row.items() if name.startswith("test_")}
+            accuracy = number(row, "validation_accuracy")
+            stopping.look(1.0, accuracy, {"validation_accuracy": accuracy, **tested})
+            yield {**row, **stopping.row}
+        else:
+            yield row

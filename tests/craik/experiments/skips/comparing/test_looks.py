@@ -2,8 +2,8 @@ import pytest
 from torch import nn
 
 from craik.experiments.skips.comparing import looks
-from craik.experiments.skips.comparing.looks import Looks
-from craik.experiments.skips.comparing.outcomes import Accuracy
+from craik.experiments.skips.comparing.looks import Looks, train_and_stop
+from craik.experiments.skips.comparing.outcomes import QUICK, Accuracy, Worlds
 from craik.experiments.skips.comparing.training import Settings, make_world
 from craik.lab import EarlyStopping
 
@@ -56,3 +56,19 @@ def test_looks_go_on_where_they_were(rolled, made):
     again(nn.Identity(), 50)
     assert (again.stopping.row["stopped_at"], again.stopping.validation) == (1.0, 0.6)
     assert watch.stopping.row == kept  # what is kept is no view
+
+
+@pytest.mark.parametrize(("end", "stopped_at", "tested"), [(0.7, 1.0, 0.3), (0.6, 0.5, 0.5), (0.4, 0.5, 0.5)])
+def test_the_end_is_a_look_beside_those_that_are_spread_over_the_budget(monkeypatch, worlds, end, stopped_at, tested):
+    """Training may go on to a check beyond its budget; of equals the first stays."""
+
+    def train_and_read(settings, method, worlds, budget, checks, watch):
+        yield {"kind": "curve", "validation_accuracy": 0.1}
+        watch.stopping.look(0.5, 0.6, {"validation_accuracy": 0.6, "test_accuracy": 0.5})
+        yield {"kind": "final", "validation_accuracy": end, "test_accuracy": 0.3}
+
+    monkeypatch.setattr(looks, "train_and_read", train_and_read)
+    curve, final = train_and_stop(QUICK, "asi", Worlds(worlds[0], *worlds), 4)
+    assert curve == {"kind": "curve", "validation_accuracy": 0.1}
+    assert (final["stopped_at"], final["stopped_test_accuracy"], final["test_accuracy"]) == (stopped_at, tested, 0.3)
+    assert final["stopped_validation_accuracy"] == max(end, 0.6)
