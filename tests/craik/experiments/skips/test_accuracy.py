@@ -260,10 +260,53 @@ def test_room_runners_are_compared_at_the_end_at_the_highest_and_with_guessing()
     found = {claim.id.partition("room-runner-")[2]: judge(claim, rows, "room-runner") for claim in EXPERIMENT.claims}
     verdicts = {name: (found[name].measured, found[name].verdict) for name in ("per-epoch", "highest", "guessing")}
     assert verdicts == {
-        "per-epoch": (pytest.approx(0.3), "holds"),
+        "per-epoch": (pytest.approx(-0.05), "does not hold"),  # the lesser of both
         "highest": (pytest.approx(-0.05), "does not hold"),
         "guessing": (pytest.approx(0.6), "holds"),
     }
+    (ends,) = found["per-epoch"].earlier
+    assert (ends.measured, ends.verdict) == (pytest.approx(0.3), "holds")
+
+
+def looked(runs, stopped):
+    """Rows of made-up runs, whose final ones have what each method is where validation stops it."""
+    rows = [row for run in runs for row in run]
+    return [row | ({"stopped_test_accuracy": stopped[row["method"]]} if row["kind"] == "final" else {}) for row in rows]
+
+
+def test_a_lead_over_a_method_that_worsens_is_asked_where_validation_stops_both_too():
+    runs = [made_up("asi", s, 0.9, 3) + made_up("fixed-1", s, 0.4, 3) + made_up("fixed-2", s, 0.0, 3) for s in range(5)]
+    rows = looked(runs, {"asi": 0.9, "fixed-1": 0.95, "fixed-2": 0.9})
+    found = {claim.id.split(".")[1]: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
+    one = found["above-1"]
+    assert (one.measured, one.verdict) == (pytest.approx(-0.05), "does not hold")
+    assert [(reading.measured, reading.verdict) for reading in one.earlier] == [(pytest.approx(0.5), "holds")] * 2
+    assert "the lesser of that at the ends and that where validation stops both, above 0" in one.condition
+    assert found["above-2"].verdict == "not measurable here"  # whether it has learnt something is asked of its end
+    rows = looked(runs, {"asi": 0.9, "fixed-1": 0.2, "fixed-2": 0.9})
+    (above,) = (judge(claim, rows, "quick") for claim in EXPERIMENT.claims if claim.id.endswith("above-1"))
+    assert (above.measured, above.verdict) == (pytest.approx(0.5), "holds")
+
+
+def test_a_lead_over_several_is_the_least_where_validation_stops_all_too():
+    accuracies = {"asi": 0.9, "asi-no-exploration": 0.8, "fixed-1": 0.3, "fixed-3": 0.4}
+    runs = [made_up(method, s, value, 3, "room-runner") for s in range(5) for method, value in accuracies.items()]
+    rows = [{**row, "unit": "episodes"} for row in looked(runs, accuracies | {"fixed-1": 0.85})]
+    found = {claim.id.partition("room-runner-")[2]: judge(claim, rows, "room-runner") for claim in EXPERIMENT.claims}
+    asked = [found[name] for name in ("per-epoch", "fixed-per-epoch", "unexploring-per-epoch")]
+    assert [one.measured for one in asked] == pytest.approx([0.05, 0.05, -0.05])
+    assert [one.earlier[-1].measured for one in asked] == pytest.approx([0.1, 0.5, 0.4])
+
+
+def test_rows_without_looks_are_asked_by_each_ones_best_check():
+    runs = [curve("asi", s, 0.3, 0.8) + curve("fixed-3", s, 0.85, 0.5) for s in range(5)]
+    rows = [{"test_accuracy": row["validation_accuracy"], **row} for run in runs for row in run]
+    assert claims.stopped_advantage(Rows(rows), "asi", "fixed-3").value == pytest.approx(-0.05)
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id.endswith("above-3-per-epoch"))
+    found = judge(claim, rows, "half")
+    assert (found.measured, found.verdict) == (pytest.approx(-0.05), "does not hold")
+    assert (found.earlier[-1].measured, found.earlier[-1].verdict) == (pytest.approx(0.3), "holds")
+    assert "(of half, whose rows have no looks at test episodes" in found.condition
 
 
 def test_figures_and_progress(tiny, rows):

@@ -1,12 +1,29 @@
 """What is claimed of adaptive skip intervals against fixed steps, and how it is measured."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from craik.experiments.skips.comparing.outcomes import LABELS, LEARNT
 from craik.experiments.skips.comparing.training import Method, Task
-from craik.lab import Claim, Measure, Measurement, OverSeeds, Rows, Scalar, at_least, bootstrap, high_below, low_above, number
+from craik.lab import (
+    Claim,
+    Least,
+    Measure,
+    Measurement,
+    OverSeeds,
+    Rows,
+    Scalar,
+    at_least,
+    bootstrap,
+    high_below,
+    low_above,
+    number,
+    where_stopped,
+)
+
+Compare = Callable[[Rows, str, str], Measurement | None]
+"""From rows and two methods to the difference of the first to the second."""
 
 FIXED = ("fixed-1", "fixed-2", "fixed-3")
 """Fixed steps that the texts compare with."""
@@ -48,12 +65,16 @@ def advantage_per_epoch(rows: Rows, method: str, over: str) -> Measurement | Non
     return bootstrap(differences) if differences else None
 
 
-def advantage_over_learnt(rows: Rows, method: str, over: str) -> Measurement | None:
-    """Return the difference of final accuracies; None where the other method, in the median, has learnt nothing at all."""
-    theirs = rows.where(kind="final", method=over)
-    if not theirs or float(np.median(theirs["test_accuracy"])) < LEARNT:
-        return None
-    return advantage(rows, method, over)
+def over_learnt(compare: Compare) -> Compare:
+    """Return a comparison; None where the other method, in the median, has learnt nothing at all at its end."""
+
+    def compared(rows: Rows, method: str, over: str) -> Measurement | None:
+        theirs = rows.where(kind="final", method=over)
+        if not theirs or float(np.median(theirs["test_accuracy"])) < LEARNT:
+            return None
+        return compare(rows, method, over)
+
+    return compared
 
 
 def highest_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
@@ -64,6 +85,15 @@ def highest_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
     )
     differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
     return bootstrap(differences) if differences else None
+
+
+def stopped_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
+    """Return the difference of two methods' accuracies where validation stops each, seed by seed.
+
+    On test episodes; of rows without looks at those on the episodes that select, at each one's best check.
+    """
+    looked = where_stopped(lambda some: advantage(some, method, over))(rows)
+    return highest_advantage(rows, method, over) if looked is None else looked
 
 
 def last_checks_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
@@ -136,12 +166,35 @@ def _of(task: Task, measure: Measure) -> Measure:
     return lambda rows: measure(rows.where(lambda row: row.get("task", "funnel-board") == task))
 
 
-def _at_equal_evaluations(measure: Measure) -> Measure:
-    return lambda rows: measure(rows.where(lambda row: row.get("unit", "evaluations") == "evaluations"))
+def _at_equal_evaluations(rows: Rows) -> Rows:
+    return rows.where(lambda row: row.get("unit", "evaluations") == "evaluations")
+
+
+def _at_equal_epochs(rows: Rows) -> Rows:
+    return rows.where(lambda row: row.get("unit") == "episodes")
 
 
 def _least(found: Sequence[Measurement | None]) -> Measurement | None:
     return min((one for one in found if one is not None), key=lambda one: one.low, default=None)
+
+
+Lead = Callable[[Compare], Measure]
+"""From how two methods are compared to the measure of how far one of them is ahead of all others."""
+
+
+def _lead(at: Callable[[Rows], Rows], task: Task, method: str, others: Sequence[str]) -> Lead:
+    """The least difference to others, of those that were run, at equal cost in one world."""
+    return lambda compare: _of(task, lambda rows: _least([compare(at(rows), method, other) for other in others]))
+
+
+def _lead_over_far(compare: Compare) -> Measure:
+    """The least difference to what looks far ahead; None where one of them was not run."""
+
+    def measured(rows: Rows) -> Measurement | None:
+        found = [compare(_at_equal_evaluations(rows), "asi", other) for other in FAR]
+        return None if None in found else _least(found)
+
+    return _of("funnel-board", measured)
 
 
 def _least_per_epoch(rows: Rows) -> Measurement | None:
@@ -152,30 +205,8 @@ def _least_of_last_checks(rows: Rows) -> Measurement | None:
     return _least([last_checks_advantage(rows, "asi", dt) for dt in FIXED])
 
 
-def _least_longer(rows: Rows) -> Measurement | None:
-    return _least([advantage_over_learnt(rows, "asi", dt) for dt in LONGER])
-
-
-def _least_far(rows: Rows) -> Measurement | None:
-    """Return the least difference to what looks far ahead; None where one of them was not run."""
-    found = [advantage(rows, "asi", other) for other in FAR]
-    return None if None in found else _least(found)
-
-
 def _least_highest(rows: Rows, others: Sequence[str] = FIXED) -> Measurement | None:
     return _least([highest_advantage(rows, "asi", other) for other in others])
-
-
-def _least_advantage(rows: Rows) -> Measurement | None:
-    return _least([advantage(rows, "asi", other) for other in OTHERS])
-
-
-def _least_unexploring(rows: Rows) -> Measurement | None:
-    return _least([advantage(rows, "asi-no-exploration", dt) for dt in FIXED])
-
-
-def _over_fixed(method: str) -> Measure:
-    return lambda rows: _least([advantage(_at_equal_epochs(rows), method, dt) for dt in FIXED])
 
 
 def _per_epoch(rows: Rows, method: str = "asi", over: Sequence[str] = ("fixed-1",)) -> Measurement | None:
@@ -259,39 +290,48 @@ _GATED = low_above(
     0, of="difference in test accuracy at equal model evaluations, to a method that has learnt something, median over seeds,"
 ).at(*_EVALUATIONS)
 
+_BEST_CHECK = "whose rows have no looks at test episodes, by validation accuracy at each one's best check"
+_HALF = f"(of half, {_BEST_CHECK})"
+_ROOM_RUNNERS = f"(of room-runner, {_BEST_CHECK})"
+"""These two presets take hours, and were recorded before there were looks."""
+
+_UNEXPLORING = _lead(_at_equal_evaluations, "funnel-board", "asi-no-exploration", FIXED)
+_UNEXPLORING_PER_EPOCH = _lead(_at_equal_epochs, "funnel-board", "asi-no-exploration", FIXED)
+_LONGER_PER_EPOCH = _lead(_at_equal_epochs, "funnel-board", "asi", LONGER)
+_RELATIVE = _lead(_at_equal_evaluations, "funnel-board", "relative", ("asi",))
+_ROOM = _lead(_at_equal_evaluations, "room-runner", "asi", OTHERS)
+_ROOM_PER_EPOCH = _lead(_at_equal_epochs, "room-runner", "asi", OTHERS)
+
 
 def _above(over: str, text: str, name: str) -> Claim:
-    before = _at_equal_evaluations(_of("funnel-board", lambda rows: advantage(rows, "asi", over)))
+    lead = _lead(_at_equal_evaluations, "funnel-board", "asi", (over,))
     return Claim(
         id=f"skips-accuracy.{name}",
         text=f"Funnel board: {text}",
         source="thesis figure 2.10",
-        measure=_at_equal_evaluations(_of("funnel-board", lambda rows: advantage_over_learnt(rows, "asi", over))),
+        measure=lead(over_learnt(advantage)),
         condition=_GATED.instead_of(
             _DIFFERENCE,
             "At the quick preset's budget some opponents are untrained, and whatever learns is above an accuracy of 0; now one "
             f"counts from a median test accuracy of {LEARNT:g} on.",
-            before,
+            lead(advantage),
         ),
         tried=_TRIED_EVALUATIONS,
-    )
+    ).also_stopped(Least, lead(over_learnt(stopped_advantage)))
 
 
 def _above_per_epoch(over: str, text: str, name: str, tried: str) -> Claim:
+    lead = _lead(_at_equal_epochs, "funnel-board", "asi", (over,))
     return Claim(
         id=f"skips-accuracy.{name}",
         text=f"Funnel board: after as many epochs {text}",
         source="thesis figure 2.9",
-        measure=_of("funnel-board", lambda rows: advantage_over_learnt(_at_equal_epochs(rows), "asi", over)),
+        measure=lead(over_learnt(advantage)),
         condition=low_above(
             0, of="difference in test accuracy at equal epochs, to a method that has learnt something, median over seeds,"
         ).at(*_EPOCHS),
         tried=tried,
-    )
-
-
-def _at_equal_epochs(rows: Rows) -> Rows:
-    return rows.where(lambda row: row.get("unit") == "episodes")
+    ).also_stopped(Least, lead(over_learnt(stopped_advantage)), f"both {_HALF}")
 
 
 _EPOCH = high_below(1, of="model evaluations an epoch as a share of those of steps of 1 to 3, the largest of the shares,")
@@ -328,13 +368,13 @@ CLAIMS = (
         id="skips-accuracy.unexploring-per-epoch",
         text="Funnel board: after as many epochs ASI is above fixed steps without exploring, too.",
         source="thesis section 2.3.3, figure 2.9",
-        measure=_of("funnel-board", lambda rows: _least_unexploring(_at_equal_epochs(rows))),
+        measure=_UNEXPLORING_PER_EPOCH(advantage),
         condition=low_above(
             0,
             of=f"difference in test accuracy at equal epochs, median over seeds, to the fixed step {_LOWEST}",
         ).at(*_EPOCHS),
         tried=_BEFORE_HALF,
-    ),
+    ).also_stopped(Least, _UNEXPLORING_PER_EPOCH(stopped_advantage), f"all {_HALF}"),
     Claim(
         id="skips-accuracy.level",
         text="Funnel board: ASI with exploration reaches the accuracy that the curves show.",
@@ -355,18 +395,18 @@ CLAIMS = (
             f"over seeds, to the fixed step {_LOWEST}",
         ).at(*_EPOCHS),
         tried=_TRIED,
-    ),
+    ).also_stopped(Least, _of("funnel-board", _least_highest), "all, on the episodes that select there"),
     Claim(
         id="skips-accuracy.unexploring",
         text="Funnel board: ASI reaches a higher accuracy than fixed steps without exploring, too.",
         source="thesis section 2.3.3, figure 2.9",
-        measure=_at_equal_evaluations(_of("funnel-board", _least_unexploring)),
+        measure=_UNEXPLORING(advantage),
         condition=low_above(
             0,
             of=f"difference in test accuracy at equal model evaluations, to the fixed step {_LOWEST}",
         ).at(*_EVALUATIONS),
         tried=f"{_LATE} `shares` was written with these rows known, before any of its own.",
-    ),
+    ).also_stopped(Least, _UNEXPLORING(stopped_advantage), "all"),
     Claim(
         id="skips-accuracy.cheaper-epochs",
         text="Funnel board: ASI needs fewer model evaluations an epoch than predicting every frame.",
@@ -425,7 +465,7 @@ CLAIMS = (
         kind="ours",
         text="Funnel board: after as many epochs ASI is above the fixed steps of 4, 8 and 16, too.",
         source="ours: the thesis compares with steps of 1 to 3",
-        measure=_of("funnel-board", lambda rows: _least_longer(_at_equal_epochs(rows))),
+        measure=_LONGER_PER_EPOCH(over_learnt(advantage)),
         condition=low_above(
             0,
             of="difference in test accuracy at equal epochs, median over seeds, to the one of those that have learnt something "
@@ -433,30 +473,30 @@ CLAIMS = (
         ).at("epochs", "paper"),
         tried="Measured by --preset epochs --methods asi,fixed-4,fixed-8,fixed-16; one record, with `epochs`'s settings for "
         "all, nothing searched. Neither steps of 8 nor of 4 can be told from ASI.",
-    ),
+    ).also_stopped(Least, _LONGER_PER_EPOCH(over_learnt(stopped_advantage)), "all"),
     Claim(
         id="skips-accuracy.longer",
         kind="ours",
         text="Funnel board: on equal evaluations ASI is above fixed steps of 4, 8 and 16 and the last frame at once.",
         source="ours: the thesis compares with steps of 1 to 3",
-        measure=_of("funnel-board", _at_equal_evaluations(_least_far)),
+        measure=_lead_over_far(advantage),
         condition=low_above(
             0,
             of=f"difference in test accuracy at equal model evaluations, median over seeds, to the one {_LOWEST}",
         ).at("far", "paper"),
         tried="Written before the run; `quick`'s settings for all, nothing searched.",
-    ),
+    ).also_stopped(Least, _lead_over_far(stopped_advantage), "all"),
     Claim(
         id="skips-accuracy.relative",
         kind="ours",
         text="Funnel board: skips relative to distance, as on states, are above plain ones on pictures, too.",
         source="ours; relative skips were made for squared errors of states",
-        measure=_of("funnel-board", _at_equal_evaluations(lambda rows: advantage(rows, "relative", "asi"))),
+        measure=_RELATIVE(advantage),
         condition=low_above(0, of="difference in test accuracy at equal model evaluations, median over seeds,").at(
             "far", "paper"
         ),
         tried="Written before the run; `quick`'s settings for both, nothing searched.",
-    ),
+    ).also_stopped(Least, _RELATIVE(stopped_advantage), "both"),
     Claim(
         id="skips-accuracy.highest",
         kind="ours",
@@ -498,37 +538,37 @@ CLAIMS = (
         id="skips-accuracy.room-runner",
         text="Room runner: ASI with exploration is significantly better than without, and than every fixed step.",
         source="thesis section 2.3.3, figure 2.9",
-        measure=_at_equal_evaluations(_of("room-runner", _least_advantage)),
+        measure=_ROOM(advantage),
         condition=low_above(
             0,
             of=f"difference in test accuracy at equal model evaluations, median over seeds, to the method {_LOWEST}",
         ),
         tried="Measured by --task room-runner, with the settings chosen on the Funnel board. At 15,000 evaluations few "
         "roll-outs arrive in a coloured room, and where ASI's do it is the wrong one in a fifth to a half of them.",
-    ),
+    ).also_stopped(Least, _ROOM(stopped_advantage), "all"),
     Claim(
         id="skips-accuracy.room-runner-per-epoch",
         text="Room runner: after as many epochs ASI with exploration is above ASI without, and above every fixed step.",
         source="thesis section 2.3.3, figure 2.9",
-        measure=_of("room-runner", lambda rows: _least_advantage(_at_equal_epochs(rows))),
+        measure=_ROOM_PER_EPOCH(advantage),
         condition=low_above(
             0,
             of=f"difference in test accuracy at equal epochs, median over seeds, to the method {_LOWEST}",
         ).at(*_ROOMS),
         tried=_ROOM_RUNNER,
-    ),
+    ).also_stopped(Least, _ROOM_PER_EPOCH(stopped_advantage), f"all {_ROOM_RUNNERS}"),
     *(
         Claim(
             id=f"skips-accuracy.room-runner-{name}-per-epoch",
             text=f"Room runner: after as many epochs ASI {how} exploration is above every fixed step.",
             source="thesis section 2.3.3, figure 2.9",
-            measure=_of("room-runner", _over_fixed(method)),
+            measure=_lead(_at_equal_epochs, "room-runner", method, FIXED)(advantage),
             condition=low_above(
                 0,
                 of=f"difference in test accuracy at equal epochs, median over seeds, to the fixed step {_LOWEST}",
             ).at(*_ROOMS),
             tried=_APART,
-        )
+        ).also_stopped(Least, _lead(_at_equal_epochs, "room-runner", method, FIXED)(stopped_advantage), f"all {_ROOM_RUNNERS}")
         for name, how, method in (
             ("fixed", "with", "asi"),
             ("unexploring", "without", "asi-no-exploration"),
