@@ -46,7 +46,7 @@ The last column follows from how far what the condition reads, the number or tha
 
 A training was looked at now and then; its last look until a share stands for it, with the share where that was, if it is
 another. Exploration, sampling and learning rates follow the whole training's schedule, so that half of one is not quite one of
-half the length. `skips-accuracy` looks at test episodes once: all its numbers here are of validation episodes. What `coinrun`
+half the length. At checks `skips-accuracy` has no test episodes: all its numbers are of validation episodes. What `coinrun`
 says of best settings depends on its search, whose budget is trials. Counts of pairs (`distill-ablations`) are left
 out, each pair has a row. A record's time is that of all its seeds and methods.
 

@@ -138,7 +138,7 @@ class Comparison(Settings):
     checks: Annotated[int, Ge(1)] = 5
     """How often, evenly spaced in what is spent, accuracy is measured on validation episodes."""
     test_episodes: Annotated[int, Ge(1)] = 200
-    """Episodes for the report, looked at once at the end."""
+    """Episodes for the report: at the end of a training, and where validation may stop it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -202,8 +202,8 @@ def spending(rows: Rows) -> str:
 def shortened(rows: Rows, share: float) -> Rows:
     """Return a comparison's rows as if each training had ended at a share of the budget.
 
-    These are the checks until then, and each training's last of them as its final row. Test episodes are looked at once, so
-    that such a final row's test accuracy is that on validation episodes.
+    These are the checks until then, and each training's last of them as its final row. Test episodes are not looked at in
+    checks, so that such a final row's test accuracy is that on validation episodes.
     """
     curves, spent = rows.where(kind="curve"), spending(rows)
     end = share * max(curves[spent], default=0.0)
