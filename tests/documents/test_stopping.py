@@ -1,7 +1,13 @@
-"""An experiment's README says in its hand-written part how trainings are stopped in time, or why that does not apply."""
+"""Early stopping is asked by an experiment's claims, or its README says in the hand-written part why not, or how else.
+
+An experiment whose claims ask where validation stops trainings may not cease to, and a new one asks or is put in a list below.
+"""
 
 import re
+from importlib import import_module
 from pathlib import Path
+
+from craik.lab import EARLY_STOPPING
 
 EXPERIMENTS = Path(__file__).parents[2] / "src" / "craik" / "experiments"
 GENERATED = re.compile(r"<!-- verdicts: generated.*?<!-- end of verdicts -->", re.DOTALL)
@@ -14,16 +20,72 @@ SAID = re.compile(
     r"|\bselected?\b[^.]*\bheld-out\b|\bheld-out\b[^.]*\bselect\b",  # a trial and its time at once
     re.IGNORECASE,
 )
+DENIED = re.compile(
+    r"\bearly stopping (does not apply|is no baseline here)\b"
+    r"|\b(no|nothing|neither|none)\b[^.]*\b(stopped early|to stop early)\b"
+    r"|\bevery training takes all\b",
+    re.IGNORECASE,
+)
+READMES = {path.parent.relative_to(EXPERIMENTS).as_posix(): path for path in EXPERIMENTS.glob("*/*/README.md")}
+
+
+def named(**families):
+    return {f"{family}/{name}" for family, names in families.items() for name in names.split()}
+
+
+SELECTED = named(
+    agreement="cloning coinrun early_stopping label_noise memorisation",
+    conflict="examples",
+    distill="ablations board equal life mujoco noisy_labels population value xor",
+    language="seqgan temperature_sweep",
+    own_data="calibration cities codes privileged tag verdict wards weak writers",
+    spirals="mechanism",
+)
+"""Their claims ask of what validation selects or stops in the first place, or have a stopped method among their own."""
+
+UNSTOPPED = named(
+    agreement="linear random_gradients",
+    control="crar_rooms empowerment_maze entropy_landscape impala_lag max_chain promp_corners promp_estimators",
+    distill="reading",
+    language="grammar",
+    mazes="minigrid skips television",
+    own_data="columns",
+    robustness="poisoning",
+    skips="perturbation",
+    spirals="audit gradient_correlation",
+    surfaces="hessians landscapes patchwork slices",
+    worlds="dividing social_influence",
+)
+"""Their claims compare no ends of trainings, or there is nothing to stop by: the README says which."""
+
+
+def written(text):
+    return " ".join(GENERATED.sub("", text).split())
 
 
 def says(text):
-    return SAID.search(" ".join(GENERATED.sub("", text).split())) is not None
+    return SAID.search(written(text)) is not None
+
+
+def asks(name):
+    """Whether one of an experiment's claims has been made harder by asking where trainings are stopped, too."""
+    claims = import_module(f"craik.experiments.{name.replace('/', '.')}").EXPERIMENT.claims
+    return any(earlier.why == EARLY_STOPPING for claim in claims for earlier in claim.condition.earlier)
+
+
+def test_claims_ask_where_trainings_are_stopped_but_in_the_experiments_that_are_named():
+    assert not SELECTED & UNSTOPPED
+    assert {name for name in READMES if not asks(name)} == SELECTED | UNSTOPPED
+
+
+def test_readmes_deny_what_their_claims_do_not_ask():
+    texts = {name: written(READMES[name].read_text(encoding="utf-8")) for name in UNSTOPPED}
+    assert {name for name, text in texts.items() if not DENIED.search(text)} == set(), "say why nothing is stopped early"
 
 
 def test_every_readme_says_how_trainings_are_stopped():
-    readmes = {path.parent.relative_to(EXPERIMENTS).as_posix(): path for path in EXPERIMENTS.glob("*/*/README.md")}
-    assert len(readmes) > 100
-    silent = {name for name, path in readmes.items() if not says(path.read_text(encoding="utf-8"))}
+    assert len(READMES) > 100
+    silent = {name for name, path in READMES.items() if not says(path.read_text(encoding="utf-8"))}
     assert silent == set(), "say it under 'How to read it': how trainings are stopped in time, or why nothing can be"
 
 
