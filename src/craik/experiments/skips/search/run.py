@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from craik.experiments.skips.comparing.looks import Looks
+from craik.experiments.skips.comparing.looks import train_and_stop
 from craik.experiments.skips.comparing.networks import Architecture
-from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Budget, Comparison, Worlds, make_worlds, train_and_read
+from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds
 from craik.experiments.skips.comparing.training import Method, Task
-from craik.lab import EarlyStopping, Preset, Row, check_limits, number, part
+from craik.lab import Preset, Row, check_limits, number, part
 
 RANGES: dict[str, dict[str, tuple[Any, ...]]] = {
     "quick": {
@@ -111,16 +111,8 @@ def run(config: Config) -> Iterator[Row]:
         if config.architectures:
             chosen["architecture"] = own.architecture
         for method in config.methods:
-            *_, final = part(f"{own.architecture}, {method}", trained(own, method, worlds))
+            *_, final = part(f"{own.architecture}, {method}", train_and_stop(own, method, worlds, LOOKS))
             yield {**final, "kind": "trial", **chosen}
-
-
-def trained(settings: Comparison, method: Method, worlds: Worlds) -> Iterator[Row]:
-    """Train with one method and yield its accuracies at the end, and where validation stops it."""
-    budget = Budget(settings.evaluations)
-    looks = Looks(worlds.validation, worlds.test, settings.max_steps, budget.total, EarlyStopping(LOOKS))
-    *_, final = train_and_read(settings, method, worlds, budget, settings.checks, looks)
-    yield {**final, **looks.stopping.row}
 
 
 def networks(config: Config, settings: Comparison) -> list[Comparison]:
