@@ -61,7 +61,7 @@ CLAIMS = (
             0, of="test accuracy of the setting printed as best less the same without rescaling, median over seeds,"
         ).at("printed"),
         tried="Written after these rows had been recorded. With our own settings both are at 1.",
-    ).also_stopped(Least, unlooked=("printed",)),
+    ).also_stopped(Least),
     Claim(
         id="spirals-sensitivity.root",
         kind="hypothesis",
@@ -112,6 +112,6 @@ CLAIMS = (
         condition=high_below(0.95, of="test accuracy with 4 examples of each environment, median over seeds,").at("printed"),
         tried="The condition was written down before any run. It does not tell the two readings of the batch apart: of each "
         "environment the printed one is at 0.561 in the same run, below 0.95, too. What differs is that there one seed of six "
-        "reaches 0.989, and here none gets past 0.507.",
-    ).also_stopped(Greatest, trainings="it", unlooked=("printed",)),
+        "reaches 0.989, and here none gets past 0.507, or 0.510 where validation stops it.",
+    ).also_stopped(Greatest, trainings="it"),
 )
