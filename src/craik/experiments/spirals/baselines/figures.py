@@ -21,8 +21,8 @@ def accuracies(rows: Rows) -> Figure:
     methods = list(dict.fromkeys(str(row["method"]) for row in rows))
     figure, all_axes = panels(
         2,
-        caption="Every trial's accuracy, training on the left and test on the right; filled: the trial that is best on "
-        "held-out environments, of each data set. Dotted: chance.",
+        caption="Every trial's accuracy, training on the left and test on the right; filled: of those that fit their training "
+        "data the trial that is best on held-out environments, of each data set. Dotted: chance.",
         height=2.9,
     )
     for axes, key, title in zip(all_axes, ("train_accuracy", "test_accuracy"), ("Training", "Test"), strict=True):
@@ -30,7 +30,7 @@ def accuracies(rows: Rows) -> Figure:
             colour = COLOURS["ours" if method == "and-mask" else "baseline"]
             some = rows.where(method=method, outcome="finished")
             axes.plot([index] * len(some), some[key], "o", color=colour, markerfacecolor="none")
-            found = [selected(group, method) for group in data_sets(rows)]
+            found = [selected(group, method, fits=True) for group in data_sets(rows)]
             best = [number(row, key) for row in found if row is not None]
             axes.plot([index] * len(best), best, "o", color=colour)
         axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
