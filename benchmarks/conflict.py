@@ -27,8 +27,8 @@ from craik.agreement import Agreement, AndMask, Homogeneous, Qualitative, Rule, 
 from craik.agreement.kernels.compiled import load
 from craik.agreement.kernels.library import BuildError
 from craik.lab import Row
-from craik.methods.environments import pcgrad_gradients
 from craik.nn.perceptrons import mlp
+from craik.penalties import pcgrad_gradients
 from craik.tasks.boards.spirals import HeldOut, spirals
 
 Announce = Callable[[str], None]

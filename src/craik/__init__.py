@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what an editor completes; at run time the listing of the fo
     from craik import methods as methods
     from craik import nn as nn
     from craik import params as params
+    from craik import penalties as penalties
     from craik import scaling as scaling
     from craik import schedules as schedules
     from craik import skips as skips

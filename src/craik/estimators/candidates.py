@@ -232,7 +232,7 @@ def pooled_network(fold: Fold) -> Numbers:
 
 
 def screening(fold: Fold) -> Numbers:
-    """The pooled network without the columns that the training sites disagree about (`craik.methods.environments.screen`)."""
+    """The pooled network without the columns that the training sites disagree about (`craik.penalties.screen`)."""
     return fold.without(fold.dropped)
 
 

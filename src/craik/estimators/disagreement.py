@@ -2,7 +2,7 @@
 
 Two ways to look, side by side. *Cancelled gradient mass*: in the first steps of a small pooled network, what the sites'
 gradients of an input's weights have too much to agree, sum over weights of (sum_e |g_e| - |sum_e g_e|), against the same with
-the rows' sites permuted within classes; it sees interactions. *Screening* (`craik.methods.environments.screen`): the input's
+the rows' sites permuted within classes; it sees interactions. *Screening* (`craik.penalties.screen`): the input's
 relation differs between sites by more than it says on average; nothing is trained. Both ask for an effect size: significance
 alone flags most columns of real tables. What all sites share, right or wrong, neither can see.
 """
@@ -17,9 +17,9 @@ from torch import Generator, Tensor
 
 from craik.estimators.fitting import Sites, Task
 from craik.estimators.tables import Numbers, Scaling, Table, prepare
-from craik.methods.environments.screening import Screened, screen
 from craik.nn.perceptrons import relu_mlp
 from craik.nn.stacks import Stack, StackedAdam
+from craik.penalties.screening import Screened, screen
 
 STEPS, READ_EVERY = 20, 2
 """Read in the first steps: at a minimum the kept mass goes to 0 and everything looks cancelled."""

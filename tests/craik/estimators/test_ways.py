@@ -9,8 +9,8 @@ from craik.agreement import Agreement, Homogeneous, Qualitative, StandardErrors
 from craik.estimators.fitting import Configuration, Sites, Training, fit
 from craik.estimators.ways.conflicts import homogeneous, qualitative, sides
 from craik.estimators.ways.penalties import fishr, group_dro, irm, penalised, vrex
-from craik.methods.environments import fishr_penalty, group_dro_loss, irm_penalty, vrex_penalty
 from craik.nn.perceptrons import relu_mlp
+from craik.penalties import fishr_penalty, group_dro_loss, irm_penalty, vrex_penalty
 
 SIZES = (12, 7, 15, 9)
 OWN = torch.tensor([[True, True, True, True], [True, False, True, True], [True, True, True, False]])

@@ -26,4 +26,4 @@ def test_every_paper_is_complete(field):
 
 
 def test_the_methods_with_environments():
-    assert set(papers("environments")) >= {"irm", "vrex", "iga", "fishr", "pcgrad"}
+    assert set(papers("environments")) >= {"clipping", "fish", "iga"}

@@ -1,6 +1,6 @@
 """Other people's ways to train with sites, for a whole stack at once: IRM, V-REx, Fishr and group DRO.
 
-Each adds a penalty to the mean of the own sites' losses, or weighs them; `craik.methods.environments` has the same for one
+Each adds a penalty to the mean of the own sites' losses, or weighs them; `craik.penalties` has the same for one
 network and cites the texts. A member sees its own sites only. Derivatives of the losses by the outputs are written out, so that
 one backward pass serves all members and no second derivatives of the graph are taken.
 
@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from craik.estimators.fitting import Configuration, Direction, Sites, Way, seen_through
-from craik.methods.environments.groupdro import followed
 from craik.params import Params
+from craik.penalties.groupdro import followed
 
 
 class Seen(NamedTuple):

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from craik.arguments import check_positive
 from craik.environments import EnvironmentIds, group
-from craik.methods.environments.gradients import environment_gradients
 from craik.methods.paper import Paper
+from craik.penalties.gradients import environment_gradients
 
 PAPER = Paper(
     "Clipping",

@@ -6,8 +6,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.environments import EnvironmentIds, group
-from craik.methods.environments.gradients import environment_gradients
 from craik.methods.paper import Paper
+from craik.penalties.gradients import environment_gradients
 
 PAPER = Paper("IGA", 2020, "Koyama and Yamaguchi", "https://arxiv.org/abs/2008.01883", "E backward passes with their graphs")
 

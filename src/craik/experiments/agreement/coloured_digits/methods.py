@@ -8,9 +8,10 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.agreement import Agreement, AndMask, Mean, MedianSign, Rule, SandMask, SignalToNoiseMask
-from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, pcgrad_gradients, vrex_penalty
+from craik.methods.environments import iga_penalty
 from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import mlp
+from craik.penalties import fishr_penalty, irm_penalty, pcgrad_gradients, vrex_penalty
 from craik.tasks.pictures.coloured_digits import Split
 
 METHODS = ("erm", "irm", "vrex", "fishr", "iga", "dann", "sand-mask", "and-mask")

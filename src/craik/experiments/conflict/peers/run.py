@@ -16,9 +16,10 @@ from craik.agreement import AndMask, SandMask, SignalToNoiseMask
 from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
 from craik.experiments.conflict.tables import Sites, Table, accuracy, batches, look, table
 from craik.lab import EarlyStopping, Preset, Row
-from craik.methods.environments import fish_gradients, fishr_penalty, group_dro_loss, irm_penalty, screen, vrex_penalty
+from craik.methods.environments import fish_gradients
 from craik.nn.perceptrons import mlp
 from craik.params import Params
+from craik.penalties import fishr_penalty, group_dro_loss, irm_penalty, screen, vrex_penalty
 from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.streams import stream
 

@@ -18,7 +18,7 @@ from craik.estimators.disagreement import audit, screened_columns
 from craik.estimators.tables import Scaling, Table
 from craik.experiments.own_data.comparing import table_of
 from craik.lab import Preset, Row, check_limits
-from craik.methods.environments import Screened
+from craik.penalties import Screened
 from craik.tasks.tables import SiteTable
 from craik.tasks.tables.cells import tag, wards
 from craik.tasks.tables.codes import codes

@@ -20,9 +20,9 @@ from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import rule_of
 from craik.experiments.spirals.stopping import accuracies, look, looked_at
 from craik.lab import EarlyStopping, Preset, Row, Share, check_limits, number, part
-from craik.methods.environments import irm_penalty
 from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import mlp
+from craik.penalties import irm_penalty
 from craik.tasks.boards.spirals import SpiralsData, Split
 
 METHODS = ("dropout", "l1", "l2", "batch-norm", "dann", "irm", "and-mask")

@@ -21,9 +21,9 @@ from craik.agreement.onepass.streaming import stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import partition
 from craik.lab import Positive, Preset, Row, check_limits, number
-from craik.methods.environments.gradients import environment_gradients
-from craik.methods.environments.pcgrad import pcgrad
 from craik.nn.perceptrons import Init, mlp
+from craik.penalties.gradients import environment_gradients
+from craik.penalties.pcgrad import pcgrad
 from craik.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
 
 

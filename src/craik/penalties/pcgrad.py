@@ -8,11 +8,8 @@ from torch import Generator, Tensor
 
 from craik.arguments import check_generator
 from craik.environments import EnvironmentIds, group
-from craik.methods.environments.gradients import environment_gradients
-from craik.methods.paper import Paper
+from craik.penalties.gradients import environment_gradients
 from craik.scaling import row_powers
-
-PAPER = Paper("PCGrad", 2020, "Yu et al., algorithm 1", "https://arxiv.org/abs/2001.06782", "E passes, E gradients held")
 
 
 def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tensor, " p"]:

@@ -7,9 +7,6 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from craik.environments import EnvironmentIds, group
-from craik.methods.paper import Paper
-
-PAPER = Paper("IRM", 2019, "Arjovsky et al., equation IRMv1", "https://arxiv.org/abs/1907.02893", "one further pass")
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From outputs and targets of B examples to B unreduced losses."""

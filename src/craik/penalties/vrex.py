@@ -4,9 +4,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.environments import EnvironmentIds, group
-from craik.methods.paper import Paper
-
-PAPER = Paper("V-REx", 2021, "Krueger et al., section 3.2", "https://arxiv.org/abs/2003.00688", "a variance of E numbers")
 
 
 def vrex_penalty(losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Float[Tensor, ""]:

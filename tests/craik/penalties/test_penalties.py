@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 import methods_oracles as oracles
-from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from craik.methods.environments import iga_penalty
+from craik.penalties import fishr_penalty, irm_penalty, vrex_penalty
 from small_models import batch, squared
 
 

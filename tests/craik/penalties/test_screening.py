@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy import stats
 
-from craik.methods.environments import screen
-from craik.methods.environments.screening import relations
+from craik.penalties import screen
+from craik.penalties.screening import relations
 
 SITES = 8
 

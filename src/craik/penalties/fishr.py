@@ -5,9 +5,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.environments import EnvironmentIds, group
-from craik.methods.paper import Paper
-
-PAPER = Paper("Fishr", 2022, "Rame et al.", "https://arxiv.org/abs/2109.02934", "E products at the last layer")
 
 
 def fishr_penalty(

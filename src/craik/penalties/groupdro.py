@@ -8,9 +8,6 @@ from torch import Tensor
 
 from craik.arguments import check_not_negative, check_numbers, check_result, ends
 from craik.environments import EnvironmentIds, group
-from craik.methods.paper import Paper
-
-PAPER = Paper("Group DRO", 2020, "Sagawa et al., algorithm 1", "https://arxiv.org/abs/1911.08731", "none: E weights")
 
 
 def group_dro_loss(

@@ -17,15 +17,6 @@ from torch import Tensor
 
 from craik.arguments import check_numbers, check_shape, check_share
 from craik.environments import EnvironmentIds, partition
-from craik.methods.paper import Paper
-
-PAPER = Paper(
-    "Screening",
-    1954,
-    "Cochran's Q, with an effect size",
-    "https://doi.org/10.2307/3001666",
-    "no training; a pass over the table",
-)
 
 LARGEST = 1 - 1e-6
 """Correlations are cut here: Fisher's z of 1 is infinite."""
