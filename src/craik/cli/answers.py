@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from craik.cli.asked import CommandError
 from craik.lab.errors import LabError, Stop
 from craik.lab.fields import settings_of, values_of
 from craik.lab.running.storage import words_of
@@ -44,7 +45,7 @@ def complain(error: BaseException, words: Sequence[str]) -> int:
 
 
 def _sentence(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, LabError):
+    if isinstance(error, LabError | CommandError):
         return str(error), error.status
     if isinstance(error, KeyboardInterrupt):
         stop = error if isinstance(error, Stop) else Stop()

@@ -13,11 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from craik.cli.answers import print_json, shown
-from craik.cli.options import OUT, helped, refuse
-from craik.lab.errors import UsageError
-from craik.lab.running.storage import ensure_file
-from craik.lab.values import whole_number
+from craik.cli.asked import OUT, UsageError, ensure_file, helped, print_json, refuse, shown, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,13 +9,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from craik.cli.answers import print_json
+from craik.cli.asked import OUT, CommandError, UsageError, helped, print_json, refuse, suggestion, whole_number, write_text
 from craik.cli.fit.asking import ask, check_names, question_of
 from craik.cli.fit.telling import content_of, say
-from craik.cli.options import OUT, helped, refuse
-from craik.lab.errors import LabError, UsageError, suggestion
-from craik.lab.running.storage import write_atomically
-from craik.lab.values import whole_number
 
 SENTENCE = "ask data of your own: does it help, and which columns disagree"
 """What the command does."""
@@ -92,8 +88,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     _check(options)
     _needed()
-    from craik.estimators.saving import save  # noqa: PLC0415  # needed from here on only
-    from craik.lab.showing.answers import write_answer  # noqa: PLC0415
+    from craik.cli.fit.page import write_answer  # noqa: PLC0415  # needed from here on only
+    from craik.estimators.saving import save  # noqa: PLC0415
 
     start = time.perf_counter()
     folder = options.out or OUT / f"fit-{options.file.stem}"
@@ -107,7 +103,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
             )
         answer, facts = ask(options, folder)
         model = save(answer.model, folder / "model")
-        write_atomically(folder / ASKED, asked)
+        write_text(folder / ASKED, asked)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
     report = write_answer(facts, folder / "report.html")
@@ -160,4 +156,4 @@ def _needed() -> None:
     try:
         importlib.import_module("sklearn")  # an extra's
     except ImportError as error:
-        raise LabError("craik fit needs scikit-learn, but found none; pip install -e '.[sklearn,experiments]'") from error
+        raise CommandError("craik fit needs scikit-learn, but found none; pip install -e '.[sklearn,experiments]'") from error

@@ -6,16 +6,16 @@ import argparse
 import fnmatch
 import hashlib
 import json
+import platform
 import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.fit.telling import LEFT_OUT, in_order, teller
-from craik.lab.running.provenance.made import versions
-from craik.lab.running.provenance.source_tree import source_digest
 
 if TYPE_CHECKING:
     from craik.estimators.answering import Answer, Question
@@ -94,8 +94,17 @@ def question_of(options: argparse.Namespace) -> str:
 
 def _key(options: argparse.Namespace, data: str) -> str:
     asked = {name: getattr(options, name) for name in MATTERS}
-    made = {"data": data, "source": source_digest("craik"), "versions": versions(("torch", "numpy", "scikit-learn"))}
+    versions = {name: version(name) for name in ("torch", "numpy", "scikit-learn")}
+    made = {"data": data, "source": _source(), "versions": {"python": platform.python_version(), **versions}}
     return hashlib.sha256(json.dumps({**asked, **made}, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _source() -> str:
+    """Return a digest of the package's own files: parts that an edited source made are not taken for its own."""
+    folder, found = Path(__file__).parents[2], hashlib.sha256()
+    for path in sorted(path for suffix in ("py", "c") for path in folder.rglob(f"[!.]*.{suffix}")):
+        found.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:

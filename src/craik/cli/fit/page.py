@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from craik.lab.running.storage import ensure_file, write_atomically
-from craik.lab.showing.rendering import render
+import jinja2
+
+from craik.cli.asked import ensure_file, write_text
 
 KINDS = {"helps": "yes", "harms": "no", "as good": "open", "cannot tell": "open"}
 """The verdict's colour; the word always stands beside it."""
@@ -28,7 +30,7 @@ def write_answer(facts: Mapping[str, Any], path: Path) -> Path:
         UsageError: the file cannot be written.
     """
     ensure_file(path)
-    write_atomically(path, answer_page(facts))
+    write_text(path, answer_page(facts))
     return path
 
 
@@ -57,8 +59,7 @@ def answer_page(facts: Mapping[str, Any]) -> str:
     )
     scatter = _scatter(facts["calibration"], bool(facts.get("classes"))) if facts.get("calibration") else None
     places = "%.3f" if facts.get("counts") else "%.1f"
-    return render(
-        "answer.html.jinja",
+    return _template().render(
         {
             **absent,
             "places": places,
@@ -70,6 +71,30 @@ def answer_page(facts: Mapping[str, Any]) -> str:
             "percents": percents,
         },
     )
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("craik.cli.fit", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["number"] = number
+    return environment.get_template("answer.html.jinja")
+
+
+def number(value: float) -> str:
+    """Return three digits that matter.
+
+    >>> number(0.98765), number(999.6), number(12345.6), number(0.0000123)
+    ('0.988', '1,000', '12,346', '1.23e-05')
+    """
+    text = f"{value:.3g}"
+    return f"{value:,.0f}" if abs(float(text)) >= 1000 else text
 
 
 def percents(shares: Sequence[float]) -> list[int]:

@@ -1,6 +1,6 @@
 from html.parser import HTMLParser
 
-from craik.lab.showing.answers import answer_page, percents, write_answer
+from craik.cli.fit.page import answer_page, percents, write_answer
 
 FACTS = {
     "word": "helps",

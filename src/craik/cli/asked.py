@@ -1,0 +1,111 @@
+"""What `craik fit` and `craik predict` share: their errors, options and files. Nothing here knows experiments."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from craik.nn.saving import write_at_once
+
+OUT = Path("runs")
+"""Where answers go unless told otherwise."""
+
+
+class CommandError(Exception):
+    """A failure that a user can understand: its message is the rule, the value found and the way out."""
+
+    status: int = 1
+
+
+class UsageError(CommandError):
+    """The command asks for something that does not exist or cannot be: exit status 2."""
+
+    status: int = 2
+
+
+def suggestion(word: str, options: Iterable[str]) -> str:
+    """Return the way out of a misspelled name: the nearest option, or all of them where none is near.
+
+    >>> suggestion("agrement", ["agreement", "skips"])
+    'did you mean agreement?'
+    """
+    known = sorted(options)
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+
+
+def whole_number(text: str) -> int:
+    """Read an option's whole number for argparse."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None
+
+
+def helped(options: argparse.Namespace) -> bool:
+    """Print the help where it was asked for, and return whether it was."""
+    if options.help:
+        print(options.parser.format_help(), end="")
+    return options.help
+
+
+def refuse(rest: Sequence[str]) -> None:
+    """Raise an error for the first word that no option takes.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    if rest and not rest[0].startswith("-"):
+        rule = "a command takes its options and what its usage names"
+        raise UsageError(f"{rule}, but found the stray word {rest[0]!r}; leave it out, or see --help")
+    if rest:
+        raise UsageError(f"an option must be one there is, but found {rest[0]!r}; --help lists them")
+
+
+def shown(path: Path) -> str:
+    """Return a path as people and scripts in this folder use it."""
+    absolute, here = path.absolute(), Path.cwd()
+    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
+
+
+def print_json(content: object) -> None:
+    """Print the one JSON object of a command; what a terminal would obey is spelled out."""
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+    print(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found.group()):04x}", text))
+
+
+def ensure_file(path: Path) -> None:
+    """Make the folder of a file that will be written, and check that nothing is in its way.
+
+    Raises:
+        UsageError: if the path is a folder, or its own folder cannot be made or written.
+    """
+    if path.is_dir():
+        raise UsageError(f"--out must name a file, but {path} is a folder; name a file in it")
+    probe = path.parent / f".probe.{os.getpid()}.tmp"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        found = f"but {path.parent} is not ({reason})"
+        raise UsageError(f"the output folder must be writable, {found}; name another with --out") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old content or the new; its folder must exist.
+
+    Raises:
+        OSError: if it cannot be written; the error names the file.
+    """
+    try:
+        write_at_once(path, text.encode())
+    except OSError as error:  # a full disk does not name the file
+        error.filename = error.filename or str(path)
+        raise
