@@ -30,7 +30,7 @@ def papers(field: str) -> dict[str, Paper]:
     Args:
         field: a folder of `craik.methods`, for example "environments".
 
-    >>> "irm" in papers("environments")
+    >>> "iga" in papers("environments")
     True
     """
     package = import_module(f"craik.methods.{field}")
