@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.asked import CommandError
+from craik.cli.common import CommandError
 from craik.lab.errors import LabError, Stop
 from craik.lab.fields import settings_of, values_of
 from craik.lab.running.storage import words_of

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from craik.cli.asked import OUT, UsageError, ensure_file, helped, print_json, refuse, shown, whole_number
+from craik.cli.common import OUT, UsageError, ensure_file, helped, print_json, refuse, shown, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from craik.cli.asked import OUT, CommandError, UsageError, helped, print_json, refuse, suggestion, whole_number, write_text
+from craik.cli.common import OUT, CommandError, UsageError, helped, print_json, refuse, suggestion, whole_number, write_text
 from craik.cli.fit.asking import ask, check_names, question_of
 from craik.cli.fit.telling import content_of, say
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from craik.cli.asked import ensure_file, write_text
+from craik.cli.common import ensure_file, write_text
 
 KINDS = {"helps": "yes", "harms": "no", "as good": "open", "cannot tell": "open"}
 """The verdict's colour; the word always stands beside it."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.asked import shown
+from craik.cli.common import shown
 
 if TYPE_CHECKING:
     from craik.estimators.answering import Answer
