@@ -1,3 +1,4 @@
+import os
 import sys
 
 import pytest
@@ -20,6 +21,14 @@ def test_a_file_is_old_or_new_and_nothing_is_left_beside_it(tmp_path, monkeypatc
     write_at_once(path, b"new")
     assert path.read_bytes() == b"new"
     assert [each.name for each in tmp_path.iterdir()] == ["card.json"]
+
+
+def test_a_link_in_the_way_is_not_written_through(tmp_path):
+    other = tmp_path / "other"
+    other.write_bytes(b"theirs")
+    (tmp_path / f".card.json.{os.getpid()}").symlink_to(other)
+    write_at_once(tmp_path / "card.json", b"ours")
+    assert (other.read_bytes(), (tmp_path / "card.json").read_bytes()) == (b"theirs", b"ours")
 
 
 def test_a_digest_is_sha256():
