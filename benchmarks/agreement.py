@@ -11,7 +11,6 @@ done, and its level is what torch's allocator handed out (see `measuring/devices
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import torch
@@ -195,7 +194,7 @@ def _level(name: str, key: str, entry: Entry, config: Config, announce: Announce
     arguments = {"workload": name, "method": key, "chunk": entry.chunk, "warm_ups": warm_ups}
     arguments |= {"threads": config.threads, "seed": config.seed, "small": config.small}
     try:
-        return Level(in_fresh_process("agreement", Path(__file__).parent, arguments))
+        return Level(in_fresh_process("agreement", arguments))
     except LabError as error:
         return Level(None, f"memory not measured: {error}")
 

@@ -10,7 +10,6 @@ itself and the landscape's copy of it among them. The score is cut at ten steps 
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -193,7 +192,7 @@ def _peak(name: str, config: Config, announce: Announce) -> int | None:
     announce(f"consistency: memory of {METHODS[name]}")
     names = ("hidden", "inputs", "examples", "loss", "basis", "ridge", "seed")
     arguments = {"method": name, "iterations": min(10, config.iterations), **{key: getattr(config, key) for key in names}}
-    return in_fresh_process("consistency", Path(__file__).parent, arguments)
+    return in_fresh_process("consistency", arguments)
 
 
 def probe(

@@ -12,7 +12,6 @@ and it is never `exact`.
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -193,7 +192,7 @@ def _level(problem: str, n: int, key: str, config: Config, announce: Announce) -
     arguments = {"problem": problem, "n": n, "method": key}
     arguments |= {name: getattr(config, name) for name in ("threads", "seed", "small")}
     try:
-        found: int = in_fresh_process("distill", Path(__file__).parent, arguments)
+        found: int = in_fresh_process("distill", arguments)
     except LabError:
         return None
     return found

@@ -17,7 +17,6 @@ import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import torch
 from craik_benchmarks.entrants.following.states import Spent, alignments, rollouts, vectors
@@ -194,7 +193,7 @@ def _peaks(size: str, config: Config, announce: Announce) -> dict[str, int]:
             **{name: getattr(config, name) for name in ("batch", "horizon", "dataset", "threads", "seed", "small")},
         }
         try:
-            found[method] = in_fresh_process("skips", Path(__file__).parent, arguments)
+            found[method] = in_fresh_process("skips", arguments)
         except LabError as error:
             announce(str(error))
     return found

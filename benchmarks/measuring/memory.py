@@ -22,10 +22,9 @@ from craik.lab import LabError
 
 CHILD = """\
 import json, sys
-from pathlib import Path
-from craik.cli.bench import load
+from craik.lab.cli.bench import load
 arguments = json.loads(sys.argv[1])
-bench = load(arguments["bench"], Path(arguments["folder"]))
+bench = load(arguments["bench"], arguments["top"])
 print(json.dumps(bench.module.probe(**arguments["probe"])))
 """
 """What the fresh process runs; the benchmark's own `probe` does the work."""
@@ -74,13 +73,13 @@ def added_peak(prepare: Callable[[], Step], warm_ups: int) -> int:
     return _status("VmHWM") - before
 
 
-def in_fresh_process(bench: str, folder: Path, probe: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the probe returns
+def in_fresh_process(bench: str, probe: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the probe returns
     """Call a benchmark's `probe` in a fresh interpreter and return what it returned.
 
     Raises:
         LabError: the process failed, for example for want of memory.
     """
-    arguments = json.dumps({"bench": bench, "folder": str(folder), "probe": dict(probe)})
+    arguments = json.dumps({"bench": bench, "top": __name__.partition("_benchmarks")[0], "probe": dict(probe)})
     command = [sys.executable, "-c", CHILD, arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -55,9 +55,9 @@ def page() -> str:
     """Return the page."""
     tables: dict[str, dict[str, dict[str, list[str]]]] = {"section": {}, "figure": {}, "table": {}}
     links: dict[str, str] = {}
-    for one in listing():
+    for one in listing("craik.experiments"):
         links[one.name] = f"../../src/craik/experiments/{'/'.join(one.module.split('.')[-2:])}/README.md"
-        for claim in load(one.name).claims:
+        for claim in load(one.name, "craik.experiments").claims:
             for kind, number in places(claim.source):
                 tables[kind].setdefault(number, {}).setdefault(one.name, []).append(claim.id.split(".", 1)[1])
     text = HEAD

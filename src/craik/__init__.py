@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what an editor completes; at run time the listing of the fo
     from craik import agreement as agreement
     from craik import arguments as arguments
     from craik import cli as cli
+    from craik import commands as commands
     from craik import distill as distill
     from craik import environments as environments
     from craik import estimators as estimators

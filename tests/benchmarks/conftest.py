@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from craik import cli
-from craik.cli.bench import folder, load_package
+from craik.lab.cli.bench import load_package
 
-load_package(folder())  # before the test modules beside this file import craik_benchmarks
+load_package("craik")  # before the test modules beside this file import craik_benchmarks
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import torch
 from craik_benchmarks.entrants.masks.methods import Method, methods
 from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 
-from craik.cli.bench import folder, load
-from craik.cli.benchrows import KEYS, markdown, read_results
+from craik.lab.cli.bench import load
+from craik.lab.cli.benchrows import KEYS, markdown, read_results
 
 SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "craik,running_sums,backpack")
 
@@ -82,13 +82,13 @@ def test_bad_usage_is_one_sentence_and_status_2(craik, tmp_path, words, sentence
 
 
 def test_the_full_preset_has_the_four_workloads_on_one_thread():
-    full = load("agreement", folder()).presets["full"]
+    full = load("agreement", "craik").presets["full"]
     assert full.workloads == tuple(WORKLOADS)
     assert (full.threads, full.small, full.memory) == (1, False, True)
 
 
 def test_a_peer_that_breaks_is_a_row_and_ours_is_an_error(monkeypatch):
-    module = load("agreement", folder()).module
+    module = load("agreement", "craik").module
 
     def broken(problem, chunk):
         raise RuntimeError("no kernel\nand much more")

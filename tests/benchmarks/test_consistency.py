@@ -2,8 +2,8 @@ import itertools
 import json
 
 from craik import cli
-from craik.cli.bench import folder, load
-from craik.cli.benchrows import KEYS
+from craik.lab.cli.bench import load
+from craik.lab.cli.benchrows import KEYS
 
 
 def test_rows(capsys, monkeypatch, tmp_path):
@@ -15,12 +15,12 @@ def test_rows(capsys, monkeypatch, tmp_path):
     assert rows[0]["ratio"] == 1.0
     score = rows[-1]
     assert score["products"] <= 2 * 2 * 2 * (3 + 3)  # pairs, signs, Hessians of a pair, start and iterations
-    bench = load("consistency", folder()).module
+    bench = load("consistency", "craik").module
     assert bench.probe("score", hidden=8, inputs=6, examples=8, loss=2.0, basis=4, iterations=2, ridge=0.1, seed=0) > 0
 
 
 def test_the_full_preset_has_a_million_parameters():
-    bench = load("consistency", folder()).module
+    bench = load("consistency", "craik").module
     config = bench.PRESETS["full"]
     widths = [config.inputs, *[config.hidden] * 3, 10]
     assert sum(a * b + b for a, b in itertools.pairwise(widths)) >= 10**6
@@ -28,7 +28,7 @@ def test_the_full_preset_has_a_million_parameters():
 
 
 def test_the_network_is_trained_first():
-    bench = load("consistency", folder()).module
+    bench = load("consistency", "craik").module
     losses = bench.landscape(8, 6, 8, 0.3, 0)
     assert sum(losses.loss(e) for e in (0, 1)) / 2 <= 0.3
     assert sum(losses.loss(e) for e in (0, 1)) / 2 > 0.25

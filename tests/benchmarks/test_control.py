@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from craik.cli.bench import folder, load
-from craik.cli.benchrows import KEYS
+from craik.lab.cli.bench import load
+from craik.lab.cli.benchrows import KEYS
 
 
 def test_rows(craik):
@@ -28,7 +28,7 @@ def test_rows(craik):
 
 
 def test_an_old_peer_is_refused(monkeypatch):
-    bench = load("control", folder()).module
+    bench = load("control", "craik").module
     monkeypatch.setattr(bench, "installed", lambda *_: object())
     monkeypatch.setattr(bench, "versioned", lambda _: "torchrl 0.7.2")
     assert bench._torchrl() == (None, "torchrl 0.7.2 is refused: older than 0.14; pip install 'torchrl>=0.14'")

@@ -11,9 +11,9 @@ from craik_benchmarks.measuring.peers import NotRunError
 from torch import nn
 
 from craik import cli
-from craik.cli.bench import folder, load
-from craik.cli.benchrows import KEYS
 from craik.distill import Adjoint
+from craik.lab.cli.bench import load
+from craik.lab.cli.benchrows import KEYS
 from craik.nn.convolutions import trajectory_network
 
 COMPILED = {"craik", "craik_whole", "craik_bf16"}
@@ -60,7 +60,7 @@ def test_beyond_the_thorough_lengths_some_methods_run_without_float64(monkeypatc
 
 
 def test_an_approximation_is_never_exact_and_its_error_is_that_of_float32(monkeypatch):
-    bench = load("distill", folder())
+    bench = load("distill", "craik")
     rough = {
         key: Method(key, prepare_with(Adjoint(), autocast=autocast), exact=False)
         for key, autocast in (("craik_plain", None), ("craik_rough", torch.bfloat16))
@@ -131,7 +131,7 @@ def test_bad_usage_is_status_2(words, sentence, capsys):
 
 
 def test_the_full_preset_is_the_thesis_s():
-    full = load("distill", folder()).presets["full"]
+    full = load("distill", "craik").presets["full"]
     assert (full.lengths, full.problems, full.threads, full.small) == (
         (16, 96, 384),
         ("mujoco", "student", "population"),

@@ -11,8 +11,8 @@ from craik_benchmarks.measuring.peers import NotRunError
 
 from craik import cli
 from craik.agreement import TemporalAndMaskAdam
-from craik.cli.bench import folder, load
-from craik.cli.benchrows import KEYS
+from craik.lab.cli.bench import load
+from craik.lab.cli.benchrows import KEYS
 
 
 def test_json_has_the_agreed_keys_and_ours_are_exact(tmp_path, monkeypatch, capsys):
@@ -36,7 +36,7 @@ def test_exactness_is_looked_at():
 
 
 def test_what_cannot_run_is_a_row(monkeypatch):
-    module = load("optim", folder()).module
+    module = load("optim", "craik").module
 
     def missing(parameters):
         raise NotRunError("not here")
@@ -83,4 +83,4 @@ def test_timms_is_found_without_its_models(tmp_path, monkeypatch):
 @pytest.mark.parametrize("options", [{"workloads": ()}, {"workloads": ("large",)}, {"methods": ("adam",)}, {"repeats": 0}])
 def test_settings_that_cannot_be(options):
     with pytest.raises(ValueError, match="but found"):
-        load("optim", folder()).module.Config(**options)
+        load("optim", "craik").module.Config(**options)

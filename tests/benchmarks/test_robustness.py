@@ -3,7 +3,7 @@ import json
 import pytest
 
 from craik import cli
-from craik.cli.benchrows import KEYS
+from craik.lab.cli.benchrows import KEYS
 
 
 def rows(capsys, monkeypatch, tmp_path):

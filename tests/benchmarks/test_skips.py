@@ -6,8 +6,8 @@ import torch
 from craik_benchmarks.entrants.following import literal
 from craik_benchmarks.measuring.memory import in_fresh_process
 
-from craik.cli.bench import folder, load
-from craik.cli.benchrows import KEYS
+from craik.lab.cli.bench import load
+from craik.lab.cli.benchrows import KEYS
 
 SMALL = ("--quick", "--sizes", "36x40", "--repeats", "2", "--turn", "0")
 
@@ -33,10 +33,10 @@ def test_json_is_one_object_with_the_agreed_keys(craik):
 
 
 def test_memory_is_measured_in_a_fresh_process():
-    quick = load("skips", folder()).presets["quick"]
+    quick = load("skips", "craik").presets["quick"]
     settings = {name: getattr(quick, name) for name in ("batch", "horizon", "dataset", "threads", "seed", "small")}
     arguments = {"size": "36x40", "method": "craik, frames in bytes", **settings}
-    assert in_fresh_process("skips", folder(), arguments) > 0
+    assert in_fresh_process("skips", arguments) > 0
 
 
 def test_the_literal_ways_agree():

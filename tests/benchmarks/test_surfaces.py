@@ -3,8 +3,8 @@ import json
 import torch
 
 from craik import cli
-from craik.cli.bench import folder, load
-from craik.cli.benchrows import KEYS
+from craik.lab.cli.bench import load
+from craik.lab.cli.benchrows import KEYS
 
 
 def test_rows(capsys, monkeypatch, tmp_path):
@@ -19,7 +19,7 @@ def test_rows(capsys, monkeypatch, tmp_path):
 
 
 def test_the_peer_s_points():
-    bench = load("surfaces", folder()).module
+    bench = load("surfaces", "craik").module
     wanted = torch.arange(12.0).view(3, 4)
     found = torch.stack([wanted[0, 1:], wanted[1, :-1], wanted[2, 1:]])
     assert bench.same_points(found, wanted)

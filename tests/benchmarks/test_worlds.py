@@ -2,7 +2,7 @@ import json
 from collections import Counter
 
 from craik import cli
-from craik.cli.benchrows import KEYS
+from craik.lab.cli.benchrows import KEYS
 
 
 def test_rows(capsys, monkeypatch, tmp_path):

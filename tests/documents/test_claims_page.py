@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_pages_are_up_to_date():
-    found = pages(ROOT / "results")
-    assert len(found) == 1 + len(listing())
+    found = pages(ROOT / "results", "craik.experiments")
+    assert len(found) == 1 + len(listing("craik.experiments"))
     stale = [path for path, text in found.items() if path.read_text(encoding="utf-8") != text]
     assert stale == [], "run `make pages`"
 
@@ -20,7 +20,7 @@ def test_the_pages_are_up_to_date():
 def test_the_index_is_one_line_an_experiment():
     lines = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) < 160
-    assert sum(line.startswith("| [") for line in lines) == len(listing())
+    assert sum(line.startswith("| [") for line in lines) == len(listing("craik.experiments"))
 
 
 def test_every_recorded_verdict_is_the_present_claims_on_the_recorded_rows():

@@ -13,11 +13,13 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from craik.cli import COMMANDS
+from craik.cli import COMMANDS as OWN
+from craik.commands import PROGRAM
 from craik.lab.experiment import listing, load
 from craik.lab.fields import RESERVED, settings_of
 
 ROOT = Path(__file__).parents[2]
+COMMANDS = OWN | PROGRAM.commands
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/craik/experiments/*/*/README.md")])
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+) *(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *(?P=fence) *$", re.M | re.S)
@@ -84,10 +86,10 @@ def command_fault(words: list[str]) -> str:
     if command != "run":
         return ""
     experiment = next((word for word in words[1:] if not word.startswith("-")), "")
-    if experiment not in [one.name for one in listing()]:
+    if experiment not in [one.name for one in listing("craik.experiments")]:
         return f"no experiment {experiment!r}"
     known = {"--" + option.replace("_", "-") for option in RESERVED} | {
-        setting.flag for setting in settings_of(load(experiment).config)
+        setting.flag for setting in settings_of(load(experiment, "craik.experiments").config)
     }
     flags = [word.partition("=")[0] for word in words if word.startswith("--")]
     return ", ".join(f"no field {flag!r}" for flag in flags if flag not in known)

@@ -55,7 +55,7 @@ def test_all_records_together_are_small():
 def test_a_record_is_whole_small_and_of_an_experiment(run):
     rows = run.rows()
     assert set(run.judged.seeds) == set(rows.by("seed")) <= set(run.seeds)
-    assert run.recipe.name in {one.name for one in listing()}
+    assert run.recipe.name in {one.name for one in listing("craik.experiments")}
     place = run.folder.relative_to(ROOT / "results").as_posix().rpartition("-")[0]
     assert place in LARGE or sum(path.stat().st_size for path in files(run.folder)) <= 100_000
 

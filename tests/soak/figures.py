@@ -37,7 +37,7 @@ class Timed(Keeper):
 
 def cost_of_checkpoints(name: str) -> dict[str, float]:
     """Run a quick preset's first seed and return the share of its time that was not the experiment's own."""
-    experiment = load(name)
+    experiment = load(name, "craik.experiments")
     with tempfile.TemporaryDirectory() as folder:
         keeper = Timed(Path(folder, "seed-0-figure.checkpoint.safetensors"), {}, 20.0, print)
         use(keeper)

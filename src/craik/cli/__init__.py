@@ -1,11 +1,10 @@
-"""The command line: one file a command.
+"""The command line: `fit` and `predict`, and the commands of other packages that are installed.
 
-Exit status 0 when the command did its work (whatever the verdicts), 2 for bad usage, 1 for a failure, 130 for Ctrl-C, 143 for
-SIGTERM, 129 for SIGHUP.
-With `--json` stdout holds exactly one JSON object, that of a failure `{"error": sentence, "status": status}`. What draws
-and what computes is imported when it is needed only.
+Exit status 0 when the command did its work, 2 for bad usage, 1 for a failure, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+With `--json` stdout holds exactly one JSON object, that of a failure `{"error": sentence, "status": status}`.
 
-A further command is a file with `SENTENCE`, `declare(parser)` and `run(options, rest)`, and an entry in `COMMANDS`.
+A package adds commands by an entry point of the group `craik.commands`: an object with `commands`, modules with a `SENTENCE` by
+name, and `main(words)`, which runs one and returns the exit status.
 """
 
 from __future__ import annotations
@@ -13,40 +12,36 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from types import ModuleType
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
-from craik.cli import bench, clean, coinrun, fit, list, predict, report, run, status, sweep, verify  # noqa: A004  # named as they are typed
-from craik.cli.answers import complain
-from craik.cli.options import shared
-from craik.lab.errors import UsageError, suggestion
-from craik.lab.running.workers.stopping import stoppable
+from craik.cli import fit, predict
+from craik.cli.common import CommandError, UsageError, complain, stoppable, suggestion
 
-COMMANDS: dict[str, ModuleType] = {
-    "list": list,
-    "run": run,
-    "sweep": sweep,
-    "report": report,
-    "status": status,
-    "clean": clean,
-    "verify": verify,
-    "bench": bench,
-    "coinrun": coinrun,
-    "fit": fit,
-    "predict": predict,
-}
+COMMANDS: dict[str, ModuleType] = {"fit": fit, "predict": predict}
 """By name, each with its sentence, its options and what it does with them and with the words that are none."""
 
+ELSEWHERE = ("list", "run", "sweep", "report", "status", "clean", "verify", "bench", "coinrun")
+"""Commands that come with the experiments' package."""
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; {self.prog} --help tells more")
+
+class Program(Protocol):
+    """What an entry point of the group `craik.commands` names."""
+
+    @property
+    def commands(self) -> Mapping[str, ModuleType]:
+        """Modules by the command's name, each with its `SENTENCE`."""
+        ...
+
+    def main(self, argv: Sequence[str] | None = None) -> int:
+        """Run a command and return the exit status."""
+        ...
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command.
+    """Run one command.
 
     Args:
         argv: the words after `craik`; those of the process if None.
@@ -55,6 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = [*(sys.argv[1:] if argv is None else argv)]
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        for program in _programs():
+            if words[0] in program.commands:
+                return program.main(words)
     with stoppable():
         return _main(words)
 
@@ -65,30 +64,54 @@ def _main(words: Sequence[str]) -> int:
         sys.stdout.flush()  # a reader that has left is found here instead of after the last line of Python
     except SystemExit as leaving:  # argparse's way to end --help and --version
         return leaving.code if isinstance(leaving.code, int) else 0
-    except BrokenPipeError:  # as in craik list | head -1: nobody reads any more, so there is nothing to say
+    except BrokenPipeError:  # nobody reads any more, so there is nothing to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (Exception, KeyboardInterrupt) as error:  # a fault of craik too is a sentence, and JSON where that was asked for
+    except (Exception, KeyboardInterrupt) as error:  # a fault of ours too is a sentence, and JSON where that was asked for
         return complain(error, words)
     return status
 
 
 def _dispatch(words: Sequence[str]) -> int:
-    parser = _Parser(prog="craik", description="Learning mechanistic models: experiments, claims, reports.", allow_abbrev=False)
+    others = {name: module for program in _programs() for name, module in program.commands.items()}
+    known = {**others, **COMMANDS}
+    if words and words[0] in ELSEWHERE:  # here it is nobody's, or `main` had handed it over
+        rule = f"craik {words[0]} comes with the package of experiments"
+        raise CommandError(f"{rule}, but found that it is not installed; pip install craik-zoo")
+    if words and not words[0].startswith("-") and words[0] not in known:
+        raise UsageError(f"a command must be one there is, but found {words[0]!r}; {suggestion(words[0], known)}")
+    options, rest = _parser(others).parse_known_args(words)
+    if options.command is None:
+        raise UsageError(f"craik needs a command, but found none; {suggestion('', known)}")
+    return COMMANDS[options.command].run(options, rest)
+
+
+def _parser(others: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
+    about = "Learning mechanisms from several environments: tables of your own, experiments, claims."
+    parser = _Parser(prog="craik", description=about, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"craik {_version()}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     for name, module in COMMANDS.items():
         sentence = module.SENTENCE
         command = commands.add_parser(name, help=sentence, description=sentence, add_help=False, allow_abbrev=False)
-        shared(command)
+        command.add_argument("-h", "--help", action="store_true", help="show this and exit")
+        command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+        command.add_argument("--traceback", action="store_true", help="show where an error was raised")
         module.declare(command)
         command.set_defaults(parser=command)
-    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-        raise UsageError(f"a command must be one there is, but found {words[0]!r}; {suggestion(words[0], COMMANDS)}")
-    options, rest = parser.parse_known_args(words)
-    if options.command is None:
-        raise UsageError(f"craik needs a command, but found none; {suggestion('', COMMANDS)}")
-    return COMMANDS[options.command].run(options, rest)
+    for name, module in others.items():
+        commands.add_parser(name, help=module.SENTENCE, add_help=False)
+    return parser
+
+
+def _programs() -> Iterator[Program]:
+    for point in entry_points(group="craik.commands"):
+        yield point.load()
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; {self.prog} --help tells more")
 
 
 def _version() -> str:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
+from types import FrameType
 
 from craik.nn.saving import write_at_once
 
@@ -109,3 +115,76 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:  # a full disk does not name the file
         error.filename = error.filename or str(path)
         raise
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal asked the process to stop.
+
+    Args:
+        number: the signal's.
+    """
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__()
+        self.number = int(number)
+
+
+@contextlib.contextmanager
+def stoppable() -> Generator[None, None, None]:
+    """In here SIGTERM and SIGHUP raise `Stopped`, as Ctrl-C raises `KeyboardInterrupt`; what was ignored stays so."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))}
+    ours = threading.current_thread() is threading.main_thread()
+    heard = [number for number, handler in before.items() if ours and handler == signal.SIG_DFL]
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Stopped(number)
+
+    for number in heard:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def complain(error: BaseException, words: Sequence[str]) -> int:
+    """Say on stderr why a command failed, and on stdout too where JSON was asked for.
+
+    Args:
+        error: what ended the command; it is being handled.
+        words: the command's; `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
+
+    Returns:
+        The exit status.
+    """
+    sentence, status = _sentence(error)
+    with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts
+        if "--traceback" in words:
+            print(traceback.format_exc(), file=sys.stderr)
+        print(f"craik: {_plain(sentence)}", file=sys.stderr)
+        if "--json" in words:
+            print_json({"error": sentence, "status": status})
+    return status
+
+
+def _sentence(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, CommandError):
+        return str(error), error.status
+    if isinstance(error, KeyboardInterrupt):
+        number = error.number if isinstance(error, Stopped) else int(signal.SIGINT)
+        return f"stopped by {'Ctrl-C' if number == signal.SIGINT else signal.Signals(number).name}", 128 + number
+    if isinstance(error, ModuleNotFoundError):
+        return f"this command needs what an extra installs, but found {error}; pip install 'craik[tables]'", 1
+    if isinstance(error, OSError):
+        if error.errno is None and re.search(r"\. Found |, but found ", str(error)):
+            return str(error), 1
+        reason = f"{error.strerror or error} {error.filename or ''}".strip()
+        return f"files must be readable and writable, but found: {reason}; mend that and try again", 1
+    last = traceback.format_exception_only(error)[-1].strip()
+    return f"no command should end like this, but found {last}; --traceback shows where, please report it", 1
+
+
+def _plain(text: str) -> str:
+    """Spell out what a terminal would obey, or what turns the direction of reading."""
+    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,6 +1,6 @@
 """What an experiment is; how it is run, kept, judged and shown. One door: `from craik.lab import Experiment, Claim, ...`.
 
-The lab imports nothing of craik below it, so that anybody's package can hold experiments: `craik run NAME --package theirs`.
+Anybody's package can hold experiments: `claimlab run NAME --package theirs`.
 What draws imports matplotlib, and is loaded when it is first named.
 """
 

@@ -58,7 +58,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 9,
     "text.color": COLOURS["ink"],
-    "svg.hashsalt": "craik",
+    "svg.hashsalt": "claimlab",
     "svg.fonttype": "path",  # text looks the same where the font is missing
 }
 """matplotlib's settings while figures are made and saved; they hold nowhere else."""

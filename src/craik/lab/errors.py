@@ -11,7 +11,7 @@ class LabError(Exception):
     """A failure that a user can understand: its message is one sentence (the rule, the value found, the way out).
 
     Args:
-        sentence: what is shown after `craik: `.
+        sentence: what is shown after the program's name.
         detail: what `--traceback` shows besides, such as the traceback of a worker process.
     """
 
@@ -55,7 +55,7 @@ class Interrupted(LabError):  # noqa: N818  # a signal is no error
     Time that is over ends it as SIGTERM does.
 
     Args:
-        sentence: what is shown after `craik: `.
+        sentence: what is shown after the program's name.
         number: the signal's.
     """
 

@@ -1,6 +1,6 @@
 """Experiments: what one is, and how they are found.
 
-An experiment is a folder, a package `FAMILY.NAME` below a package of experiments (`craik.experiments`, or anybody's own), whose
+An experiment is a folder, a package `FAMILY.NAME` below a package of experiments (anybody's), whose
 `__init__.py` defines `EXPERIMENT`. The folder's listing is the index: there is no registry. Listing reads the sources and
 imports none of them, so that it is fast.
 """
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from craik.lab.drawing import Animation
-
-PACKAGE = "craik.experiments"
-"""The package that is searched unless told otherwise."""
 
 C = TypeVar("C")
 
@@ -74,7 +71,7 @@ class Experiment(Generic[C]):
         claims: what the rows are to bear out.
         figures: from rows to figures and animations by name.
         progress: from a config and its latest row to the share that is done and a few words.
-        ranges: by preset what `craik sweep` may choose; of a preset that is not among them it makes none.
+        ranges: by preset what `sweep` may choose; of a preset that is not among them it makes none.
 
     Raises:
         ValueError: no preset, presets whose configs are of different classes, two claims of one id, or ranges of a preset that
@@ -125,7 +122,7 @@ class Listing:
         return self.module.split(".")[-2]
 
 
-def listing(package: str = PACKAGE) -> list[Listing]:
+def listing(package: str) -> list[Listing]:
     """All experiments of a package by name, from their sources alone.
 
     Raises:
@@ -153,7 +150,7 @@ def listing(package: str = PACKAGE) -> list[Listing]:
     return sorted(found, key=lambda one: one.name)
 
 
-def load(name: str, package: str = PACKAGE) -> Experiment[Any]:
+def load(name: str, package: str) -> Experiment[Any]:
     """Imports an experiment.
 
     Args:
@@ -186,6 +183,15 @@ def load_module(module: str) -> Experiment[Any]:
     if not isinstance(found, Experiment):
         raise LabError(f"{module} must define EXPERIMENT = Experiment(...), but found {found!r}; define it")
     return found  # pyright: ignore[reportUnknownVariableType] # of whichever Config
+
+
+def command_of(command: str, name: str, package: str) -> list[str]:
+    """The words that give a command to an experiment of a package.
+
+    A package of experiments that a program of its own searches says so: `PROGRAM = "its name"`.
+    """
+    program = getattr(importlib.import_module(package), "PROGRAM", None)
+    return ["claimlab", command, name, "--package", package] if program is None else [program, command, name]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -35,7 +35,7 @@ RESERVED = (
     "help",
     "traceback",
 )
-"""Options of `craik run` itself; a Config must not have fields of these names."""
+"""Options of `run` itself; a Config must not have fields of these names."""
 
 
 Config = Any
@@ -61,13 +61,13 @@ def settings_of(config: type[Any]) -> tuple[Setting, ...]:
     """The settings of a Config dataclass in the order of its fields.
 
     Raises:
-        LabError: a field has the name of one of `craik run`'s own options.
+        LabError: a field has the name of one of `run`'s own options.
     """
     hints, sentences = get_type_hints(config), _field_docstrings(config)
     fields = dataclasses.fields(config)
     for field in fields:
         if field.name in RESERVED:
-            raise LabError(f"a Config must not have a field {field.name!r}, an option of craik run itself; rename it")
+            raise LabError(f"a Config must not have a field {field.name!r}, an option of run itself; rename it")
     return tuple(Setting(f.name, hints[f.name], _default(f), sentences.get(f.name, "")) for f in fields)
 
 
@@ -102,7 +102,7 @@ def parse_overrides(
 
     Args:
         settings: the fields there are.
-        words: what the command line holds besides `craik run`'s own options.
+        words: what the command line holds besides `run`'s own options.
         experiment: its name, for the sentences.
         options: the command's own options, for the sentences.
 

@@ -24,7 +24,7 @@ def table(directory: Path | str) -> list[Row]:
     """
     folder = Path(directory)
     if not folder.is_dir():
-        raise UsageError(f"rows are loaded from a folder of runs, but {directory} is none; craik run NAME --out makes one")
+        raise UsageError(f"rows are loaded from a folder of runs, but {directory} is none; the command run makes one")
     found: list[Row] = []
     for path in run_folders(folder):
         run = read_run(path)

@@ -1,21 +1,18 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from craik_benchmarks.measuring import memory
 
-from craik.cli.bench import folder
 from craik.lab import LabError
 
 pytestmark = pytest.mark.skipif(not memory.supported(), reason="this system has no high-water mark to reset")
 
 HOLD_AND_PEAK = """
 import json, sys
-from pathlib import Path
-from craik.cli.bench import load_package
-load_package(Path(sys.argv[1]))
+from craik.lab.cli.bench import load_package
+load_package("craik")
 from craik_benchmarks.measuring.memory import peak_level
 mib = 2**20
 kept = []
@@ -29,15 +26,14 @@ print(json.dumps(peak_level(lambda: len(b"x" * (16 * mib)), prepare, warm_ups=1)
 
 
 def test_a_level_is_what_is_held_and_what_a_step_adds_and_no_more():
-    done = subprocess.run([sys.executable, "-c", HOLD_AND_PEAK, str(folder())], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", HOLD_AND_PEAK], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == pytest.approx(96, abs=8)
 
 
 ADDED = """
 import json, sys
-from pathlib import Path
-from craik.cli.bench import load_package
-load_package(Path(sys.argv[1]))
+from craik.lab.cli.bench import load_package
+load_package("craik")
 from craik_benchmarks.measuring.memory import added_peak
 mib = 2**20
 kept = []
@@ -49,13 +45,13 @@ print(json.dumps(added_peak(prepare, warm_ups=1) / mib))
 
 
 def test_what_a_step_adds_is_without_what_was_there():
-    done = subprocess.run([sys.executable, "-c", ADDED, str(folder())], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", ADDED], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == pytest.approx(64, abs=8)
 
 
 def probe(**changes):
     arguments = {"workload": "mlp-34", "method": "plain", "chunk": 0, "warm_ups": 1, "threads": 1, "seed": 0, "small": True}
-    return memory.in_fresh_process("agreement", Path(folder()), arguments | changes)
+    return memory.in_fresh_process("agreement", arguments | changes)
 
 
 def test_a_stack_of_gradients_shows():

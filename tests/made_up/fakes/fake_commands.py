@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-CODE = "import sys\n{before}\nfrom craik.cli import main\nsys.exit(main(sys.argv[1:]))"
+CODE = "import sys\n{before}\nfrom craik.lab.cli import main\nsys.exit(main(sys.argv[1:]))"
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def svg(figure: Figure) -> bytes:
     """A figure as SVG; the same figure gives the same bytes on any day."""
     buffer = io.BytesIO()
     with house_style():
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "craik"})
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "claimlab"})
     return buffer.getvalue()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from craik.lab.errors import UsageError, suggestion
-from craik.lab.experiment import PACKAGE, Experiment, listing
+from craik.lab.experiment import Experiment, command_of, listing
 from craik.lab.fields import build, values_of
 from craik.lab.values import written
 
@@ -41,7 +41,7 @@ class Plan:
     changed: dict[str, Any]
     config: Any
     seeds: tuple[int, ...]
-    package: str = PACKAGE
+    package: str
 
     @property
     def label(self) -> str:
@@ -56,14 +56,14 @@ class Plan:
     @property
     def command(self) -> str:
         """The command that makes the same rows on any machine; where they go is not part of it."""
-        words = ["craik", "run", self.experiment.name, "--preset", self.preset, "--seeds", str(len(self.seeds))]
-        words += [] if self.package == PACKAGE else ["--package", self.package]
+        words = command_of("run", self.experiment.name, self.package)
+        words += ["--preset", self.preset, "--seeds", str(len(self.seeds))]
         for name, value in self.changed.items():
             words += ["--" + name.replace("_", "-"), written(value)]
         return shlex.join(words)
 
     def folder(self, out: Path) -> Path:
-        """Where `craik run` keeps the run below the output folder."""
+        """Where `run` keeps the run below the output folder."""
         return out / self.experiment.name / self.label
 
     def record(self, results: Path) -> Path:
@@ -92,10 +92,10 @@ def label(name: str, preset: str, changed: Mapping[str, Any], config: Mapping[st
 
 def plan(
     experiment: Experiment[Any],
-    preset: str = "quick",
-    overrides: Mapping[str, Any] | None = None,
-    seeds: int | None = None,
-    package: str = PACKAGE,
+    preset: str,
+    overrides: Mapping[str, Any],
+    seeds: int | None,
+    package: str,
 ) -> Plan:
     """Decides what is to be computed, and refuses what cannot be.
 
@@ -116,7 +116,7 @@ def plan(
     number = start.seeds if seeds is None else seeds
     if number < 1:
         raise UsageError(f"a run needs at least one seed, but found --seeds {number}; leave it out for the preset's own")
-    base, config = values_of(start.config), build(start.config, overrides or {})
+    base, config = values_of(start.config), build(start.config, overrides)
     changed = {name: value for name, value in values_of(config).items() if base[name] != value}
     # 1.0 where the preset has 1 is the preset, also in the digest of its folder's name.
     config = replace(config, **{name: getattr(start.config, name) for name in base if name not in changed})

@@ -78,7 +78,7 @@ def _parsed(folder: Path, name: str, text: bytes) -> dict[str, Any]:
 def _unreadable(folder: Path, name: str, error: Exception) -> LabError:
     way_out = "the same command makes it again once it is deleted" if name == "claims.json" else "delete the folder"
     if isinstance(error, ValueError) and str(error).startswith("format "):
-        way_out = "read it with the craik that wrote it, or make the run again in another folder"
+        way_out = "read it with the release that wrote it, or make the run again in another folder"
     found = error.strerror if isinstance(error, OSError) else f"KeyError: {error}" if isinstance(error, KeyError) else error
     return LabError(f"a run's files must be readable, but {folder / name} is not ({found}); {way_out}")
 
@@ -135,7 +135,7 @@ def find_runs(directory: Path) -> list[Run]:
         LabError: a run's files cannot be read.
     """
     if not directory.is_dir():
-        raise UsageError(f"a report is made from a folder of runs, but {directory} is none; craik run NAME --out makes one")
+        raise UsageError(f"a report is made from a folder of runs, but {directory} is none; the command run makes one")
     runs = (read_run(folder) for folder in run_folders(directory))
     return sorted((run for run in runs if run.judged or run.is_older), key=_place)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from craik.lab.claims import JudgedClaim, judge
-from craik.lab.experiment import PACKAGE, listing, load
+from craik.lab.experiment import listing, load
 from craik.lab.rows import Rows
 from craik.lab.running.run import Run
 from craik.lab.running.runfiles import find_runs, keep, read_run
@@ -67,7 +67,7 @@ def judge_again(directory: Path) -> list[Run]:
     return changed
 
 
-def never_run(runs: list[Run], package: str = PACKAGE) -> dict[str, list[JudgedClaim]]:
+def never_run(runs: list[Run], package: str) -> dict[str, list[JudgedClaim]]:
     """The claims of the experiments that no run is of, "not measured", by the experiment's name.
 
     Raises:

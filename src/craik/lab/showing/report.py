@@ -37,7 +37,7 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
     """
     runs = find_runs(directory)
     if not runs:
-        raise UsageError(f"a report needs at least one finished run, but {directory} holds none; craik run NAME makes one")
+        raise UsageError(f"a report needs at least one finished run, but {directory} holds none; the command run makes one")
     path = path or directory / "report.html"
     ensure_file(path)
     write_atomically(path, page(runs, explanations(directory)))

@@ -67,7 +67,7 @@ class Lines:
         elif event.kind == "kept":
             self._write(f"{self.name} seed {event.seed}: {event.text}")
         elif event.kind in ("again", "notice"):
-            self._write(f"craik: {event.text}")
+            self._write(f"note: {event.text}")
 
     def _write(self, line: str) -> None:
         print(plain(line), file=self.stream, flush=True)
@@ -123,7 +123,7 @@ class Bars:
         elif event.kind in ("finished", "reused", "failed", "kept") and event.seed is not None:
             self._end(event.seed, event)
         elif event.kind in ("again", "notice"):
-            self._print(f"craik: {event.text}")
+            self._print(f"note: {event.text}")
         self._show_total()
 
     def refresh(self) -> None:

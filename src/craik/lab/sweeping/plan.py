@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from craik.lab.errors import UsageError, suggestion
-from craik.lab.experiment import PACKAGE, Experiment, Preset
+from craik.lab.experiment import Experiment, Preset
 from craik.lab.fields import build, values_of
 from craik.lab.rows import Scalar
 from craik.lab.running.plan import label, plan
@@ -46,8 +46,8 @@ class Sweep:
     changed: dict[str, Any]
     config: Any
     trials: int
-    draws: tuple[Sampler, Pruner] = ("tpe", "median")
-    package: str = PACKAGE
+    draws: tuple[Sampler, Pruner]
+    package: str
 
     @property
     def ranges(self) -> Ranges:
@@ -74,7 +74,7 @@ class Sweep:
 
     def study(self, method: str) -> str:
         """The name of a method's study in its storage."""
-        return f"craik {self.experiment.name} {self.label} {method}"
+        return f"{self.experiment.name} {self.label} {method}"
 
     def values(self, method: str, chosen: Mapping[str, Scalar], seed: int | None = None) -> dict[str, Any]:
         """All fields of a trial's config.
@@ -123,9 +123,9 @@ def sweep(
     experiment: Experiment[Any],
     preset: str,
     trials: int,
-    overrides: Mapping[str, Any] | None = None,
-    draws: tuple[Sampler, Pruner] = ("tpe", "median"),
-    package: str = PACKAGE,
+    overrides: Mapping[str, Any],
+    draws: tuple[Sampler, Pruner],
+    package: str,
 ) -> Sweep:
     """Decides what is to be searched, and refuses what cannot be.
 
@@ -151,11 +151,11 @@ def sweep(
             suggestion("", experiment.ranges) if experiment.ranges else "declare them beside its Config: ranges=run.RANGES"
         )
         raise UsageError(f"a sweep draws from declared ranges, but {experiment.name} has none for {preset!r}; {way_out}")
-    seen, changes = single(experiment, preset), dict(overrides or {})
+    seen, changes = single(experiment, preset), dict(overrides)
     own = sorted(seen.ranges[preset].set_fields() & set(changes))
     if own:
         flag = "--" + own[0].replace("_", "-")
-        raise UsageError(f"a field that a sweep sets must be left to it, but found {flag}; craik run takes it")
+        raise UsageError(f"a field that a sweep sets must be left to it, but found {flag}; the command run takes it")
     planned = plan(seen, preset, changes, 1, package)
     if planned.config.seed >= FRESH:
         found = f"but found --seed {planned.config.seed}"

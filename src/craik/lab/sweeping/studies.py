@@ -85,9 +85,9 @@ class Studies:
         self._pruner = _pruner(sweep)
 
     def _recognise(self, study: Study) -> None:
-        ours, theirs = self._sweep.identity(self._source), study.user_attrs.get("craik")
+        ours, theirs = self._sweep.identity(self._source), study.user_attrs.get("claimlab")
         if theirs is None and not study.trials:  # new, or its maker was killed before it could say so
-            study.set_user_attr("craik", ours)
+            study.set_user_attr("claimlab", ours)
             return
         refuse_other(theirs or {}, ours, study.study_name)
 

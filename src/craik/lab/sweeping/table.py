@@ -40,7 +40,7 @@ def watched(sweep: Sweep, stream: Stream = None) -> Generator[OnNews, None, None
 
         def show(news: News) -> None:
             if news.notice:
-                live.console.print(plain(f"craik: {news.notice}"), markup=False, highlight=False)
+                live.console.print(plain(f"note: {news.notice}"), markup=False, highlight=False)
             ended = sum(one.state != "running" for one in news.trials)
             before.append(ended)
             live.update(state_table(sweep, news, _left(sweep, ended, before[0], time.monotonic() - start)))
@@ -96,7 +96,7 @@ class Lines:
             if ended:
                 self._write(f"{self._sweep.experiment.name}: {counted(len(ended), 'trial')} recorded before")
         if news.notice:
-            self._write(f"craik: {news.notice}")
+            self._write(f"note: {news.notice}")
         for key in ended.keys() - self._told:
             one, total = ended[key], self._sweep.trials
             value = one.why if one.state == "failed" else number(one.value)

@@ -10,7 +10,6 @@ from torch import nn
 
 import distill_models as models
 from cpu_alone import cpu_alone
-from craik.cli.bench import folder, load_package
 from craik.distill import (
     SGD,
     Adam,
@@ -25,6 +24,7 @@ from craik.distill import (
     forecast_memory,
     meta_gradient,
 )
+from craik.lab.cli.bench import folder, load_package
 
 WIDTH, BATCH, STEPS = 256, 512, 8
 PLAIN, STEPPING = Unroll(), SGD(0.1)

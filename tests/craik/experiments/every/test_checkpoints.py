@@ -180,7 +180,7 @@ def small(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(sensitivity, "VARIANTS", dict.fromkeys(sensitivity.VARIANTS, training))
     monkeypatch.setattr(bodies, "mujoco", made_up_data)
     monkeypatch.setitem(bodies.TRAININGS, "quick", replace(bodies.TRAININGS["quick"], **BODIES | {"train": 80}))
-    return lambda name: _small(load(name.partition(",")[0]), TINY[name])
+    return lambda name: _small(load(name.partition(",")[0], "craik.experiments"), TINY[name])
 
 
 def _small(experiment, changes):

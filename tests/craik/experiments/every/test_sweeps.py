@@ -61,7 +61,7 @@ def test_coloured_digits_draws_lie_in_the_sweep_s_ranges_and_reach_their_ends():
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("preset", ["quick", "paper"])
 def test_every_method_of_a_sweep_has_the_same_number_of_trials_and_validation_rows_alone(search, preset):
-    planned = sweep(load(SEARCHES[search][0]), preset, 7)
+    planned = sweep(load(SEARCHES[search][0], "craik.experiments"), preset, 7)
     assert len(planned.methods) >= 2
     assert planned.trials == 7
     assert not any("test" in column for column in planned.ranges.objective.columns)
@@ -72,7 +72,10 @@ def test_every_method_of_a_sweep_has_the_same_number_of_trials_and_validation_ro
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_recorded_rows_of_a_search_are_readable_and_their_claims_are_judged_as_ever(search):
-    experiment, runs = load(search), [run for run in find_runs(RESULTS / SEARCHES[search][1]) if not run.is_older]
+    experiment, runs = (
+        load(search, "craik.experiments"),
+        [run for run in find_runs(RESULTS / SEARCHES[search][1]) if not run.is_older],
+    )
     assert runs
     for run in runs:
         rows, recorded = run.rows(), {claim.id: claim for claim in run.claims}

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from craik import cli
+from craik.lab import cli
 from craik.lab.errors import LabError
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
@@ -131,7 +131,7 @@ NO_TELLING = {"rows: a foreign seed", "no run.json"}
 def test_a_damaged_record_is_named_or_healed(package, tmp_path, monkeypatch, capsys):
     """All damages in one test: the run is made once, as processes take time."""
     monkeypatch.chdir(tmp_path)
-    planned = plan(load("counter-walk", package), seeds=2, package=package)
+    planned = plan(load("counter-walk", package), "quick", {}, 2, package)
     run = execute(planned, planned.folder(tmp_path / "whole"), jobs=2)
     rows, source = run.recorded(), run.made[0].code.source
     capsys.readouterr()

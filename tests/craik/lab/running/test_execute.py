@@ -80,7 +80,7 @@ def test_what_is_written_down_says_where_it_came_from(package, tmp_path):
     claims = json.loads((result.folder / "claims.json").read_text())
     assert facts["config"] == {**facts["config"], "steps": 4, "widths": [1, 2], "seed": 0}
     assert facts["changed"] == {"steps": 4, "widths": [1, 2]}
-    assert facts["command"] == f"craik run counter-walk --preset quick --seeds 2 --package {package} --steps 4 --widths 1,2"
+    assert facts["command"] == f"claimlab run counter-walk --package {package} --preset quick --seeds 2 --steps 4 --widths 1,2"
     (made,) = facts["made"]
     assert {"python", "numpy", "craik"} <= set(made["versions"])
     assert "core" in made["hardware"]
@@ -250,7 +250,7 @@ def test_the_first_seed_is_a_setting(package, tmp_path):
 )
 def test_a_plan_that_cannot_be(package, arguments, sentence):
     with pytest.raises(UsageError, match=sentence):
-        plan(load("counter-walk", package), **arguments)
+        plan(load("counter-walk", package), **{"preset": "quick", "overrides": {}, "seeds": 1, "package": package} | arguments)
 
 
 def test_bad_places_and_numbers_are_found_before_any_work(package, tmp_path):
@@ -320,7 +320,7 @@ def test_a_killed_run_goes_on_where_it_was_killed(asleep, command, package, tmp_
     _, said = again.communicate(timeout=60)
     assert "discarded seed 1, half-written in" in said
     assert "seed 0: recorded before" in said
-    assert said.splitlines()[-1].startswith("craik: stopped by Ctrl-C; 1 of 2 seeds are recorded")
+    assert said.splitlines()[-1].startswith("claimlab: stopped by Ctrl-C; 1 of 2 seeds are recorded")
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads processes from /proc, which is Linux's")
@@ -330,7 +330,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_whole_seeds(asleep):
     process.send_signal(signal.SIGINT)
     out, said = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, "")
-    assert said.splitlines()[-1].startswith("craik: stopped by Ctrl-C; 1 of 2 seeds are recorded")
+    assert said.splitlines()[-1].startswith("claimlab: stopped by Ctrl-C; 1 of 2 seeds are recorded")
     assert "Traceback" not in said
     wait_for(lambda: not any(map(alive, workers)))
     assert left(folder) == ["rows.jsonl.gz", "run.json"]

@@ -167,7 +167,7 @@ def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, trainings,
         out, said = process.communicate(timeout=60)
         assert (process.returncode, out) == (1, ""), fault
         assert "No space left on device" in said.splitlines()[-1]
-        assert said.splitlines()[-1].startswith("craik: ")
+        assert said.splitlines()[-1].startswith("claimlab: ")
         assert "Traceback" not in said
     process = run(*words)
     _, said = process.communicate(timeout=60)

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from craik import cli
+from craik.lab import cli
 from craik.lab.errors import Interrupted
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
@@ -17,19 +17,19 @@ from fake_copies import edit
 
 
 @pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
+def claimlab(tmp_path, monkeypatch, capsys):
     """Runs a command in an empty folder; gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
-    def _craik(*words):
+    def _claimlab(*words):
         return cli.main([*words]), *capsys.readouterr()
 
-    return _craik
+    return _claimlab
 
 
-def test_a_seed_stops_where_it_is_kept_and_goes_on_to_the_same_rows(trainings, craik, tmp_path):
+def test_a_seed_stops_where_it_is_kept_and_goes_on_to_the_same_rows(trainings, claimlab, tmp_path):
     words = ("run", "walker", "--package", trainings, "--pause", "0.3", "--seeds", "1", "--jobs", "1")
-    found, out, said = craik(*words, "--max-minutes", "0.001", "--json")
+    found, out, said = claimlab(*words, "--max-minutes", "0.001", "--json")
     assert found == 143
     answer = json.loads(out)
     assert answer["status"] == 143
@@ -40,10 +40,10 @@ def test_a_seed_stops_where_it_is_kept_and_goes_on_to_the_same_rows(trainings, c
     assert (state.state, state.words) == ("stopped", answer["error"])
     assert len(list(tmp_path.glob("runs/walker/*/seed-0-*.checkpoint.safetensors"))) == 1
     assert not list(tmp_path.glob("runs/walker/*/*.partial.jsonl"))
-    again = craik(*words, "--max-minutes", "0.001")
+    again = claimlab(*words, "--max-minutes", "0.001")
     assert again[0] == 143
     assert "goes on from its checkpoint: 0 rows" in again[2]  # the row of the step after which it stopped comes now
-    found, out, said = craik(*words)
+    found, out, said = claimlab(*words)
     assert found == 0
     assert "goes on from its checkpoint: 1 rows" in said
     experiment = load("walker", trainings)
@@ -75,8 +75,8 @@ def test_a_seed_that_keeps_nothing_comes_to_its_end_and_no_other_begins(package,
         ("two", "--max-minutes"),
     ],
 )
-def test_no_time_at_all_is_refused(trainings, craik, tmp_path, minutes, sentence):
-    found, out, said = craik("run", "walker", "--package", trainings, "--max-minutes", minutes)
+def test_no_time_at_all_is_refused(trainings, claimlab, tmp_path, minutes, sentence):
+    found, out, said = claimlab("run", "walker", "--package", trainings, "--max-minutes", minutes)
     assert (found, out) == (2, "")
     assert sentence in said
     assert not (tmp_path / "runs").exists()

@@ -75,7 +75,7 @@ def test_the_report_opens_with_the_claims_and_shows_the_run(run, package, tmp_pa
         "Measured 3, range (3 to 3), 1 seed.",
         "Counting: a walk that each seed starts elsewhere.",
         "Figure 0 of no thesis.",
-        f"craik run counter-walk --preset quick --seeds 1 --package {package} --steps 4",
+        f"claimlab run counter-walk --package {package} --preset quick --seeds 1 --steps 4",
         "made at no commit",
         "not confirmed since",
         "How far each step goes.",
@@ -214,7 +214,7 @@ def test_no_folder_no_run_no_sense(run, tmp_path):
         ("claims.json", "[]", "claims.json is not .it holds a list instead of an object"),
         ("claims.json", '{"claims": []}', "KeyError: 'seeds'"),
         ("run.json", '{"format": 2}', r"run.json is not \(KeyError: 'name'\); delete the folder"),
-        ("run.json", '{"format": 1}', "format 1, not 2.*read it with the craik that wrote it"),
+        ("run.json", '{"format": 1}', "format 1, not 2.*read it with the release that wrote it"),
         ("run.json", "[]", "run.json is not .it holds a list"),
     ],
 )

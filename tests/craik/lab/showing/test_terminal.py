@@ -35,7 +35,7 @@ def test_a_file_gets_one_line_for_each_seed_that_ends():
         for event in STORY:
             on_event(event)
     assert stream.getvalue().splitlines() == [
-        "craik: discarded seed 2, half-written",
+        "note: discarded seed 2, half-written",
         "toy seed 0: recorded before (1 of 3)",
         "toy seed 1: done in 1 min 15 s (2 of 3)",
         "toy seed 2: failed",

@@ -66,7 +66,7 @@ def test_a_field_that_lists_values_gets_a_list_of_one():
 def test_ranges_of_what_is_no_field():
     ranges = {"quick": Ranges({"height": Choice(1, 2)}, Objective(("a",)))}
     with pytest.raises(UsageError, match="ranges must be of fields"):
-        sweep(Experiment("e", "", "", PRESETS, run, ranges=ranges), "quick", 1)
+        sweep(Experiment("e", "", "", PRESETS, run, ranges=ranges), "quick", 1, {}, ("tpe", "median"), "nobody")
 
 
 @pytest.mark.parametrize(

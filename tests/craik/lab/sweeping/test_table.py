@@ -36,7 +36,7 @@ def test_a_live_table_where_somebody_looks(hill):
     with watched(hill(), stream) as hear:
         hear(News(TRIALS, {}, notice="goes on"))
         hear(News(TRIALS, {}, fresh=(1, 4)))
-    assert "craik: goes on" in stream.getvalue()
+    assert "note: goes on" in stream.getvalue()
 
 
 def test_lines_where_nobody_looks(hill):

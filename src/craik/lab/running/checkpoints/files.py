@@ -99,7 +99,7 @@ def read(path: Path, identity: Identity) -> Content:
 
 def _bytes(content: Content) -> bytes:
     facts = json.dumps({"format": FORMAT, "identity": content.identity, **content.facts})
-    metadata = {"craik": facts, "digest": BLANK.decode()}
+    metadata = {"claimlab": facts, "digest": BLANK.decode()}
     if "torch" in sys.modules:
         import torch  # noqa: PLC0415  # an experiment without it needs none
         from safetensors.torch import save  # noqa: PLC0415
@@ -127,9 +127,9 @@ def _content(data: bytes) -> Content:
         or hashlib.sha256(data[:where] + BLANK + data[where + len(BLANK) :]).hexdigest() != digest.decode()
     ):
         raise ValueError("its digest is another")
-    facts = json.loads(metadata["craik"])
+    facts = json.loads(metadata["claimlab"])
     if facts.pop("format") != FORMAT:
-        raise ValueError("its format is of another version of craik")
+        raise ValueError("its format is of another version of claimlab")
     if "torch" in sys.modules:
         from safetensors.torch import load  # noqa: PLC0415
     else:

@@ -12,7 +12,7 @@ import numpy as np
 
 from craik.lab.errors import LabError
 
-TAG = "craik"
+TAG = "claimlab"
 """The key by which JSON says that an object stands for something else."""
 
 _HELD = "a checkpoint holds tensors and arrays of numbers, numbers, texts, and lists, tuples and dicts of them"

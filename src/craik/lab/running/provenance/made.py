@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution, requires, ver
 from typing import Any
 
 from craik.lab.running.provenance.machine import Machine, machine
-from craik.lab.running.provenance.source_tree import Code, code_of
+from craik.lab.running.provenance.source_tree import Code, code_of, sources
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def made_here(seeds: Iterable[int], package: str, code: Code | None = None) -> M
         package: the experiments'; its top-level package is the source.
         code: where that is known already, so that git is not asked for each seed.
     """
-    top = package.partition(".")[0]
-    foreign = {"craik", *loaded(required(top) | required("craik"))} - {top}  # an editable craik is not seen to be loaded
+    top, ours = package.partition(".")[0], sources(package)
+    foreign = {*ours, *loaded(set[str]().union(*map(required, ours)))} - {top}  # editable sources are not seen to be loaded
     return Made(
         seeds=tuple(seeds),
         code=code or code_of(package),
@@ -70,7 +70,7 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def versions(names: Iterable[str] = ("craik", "torch", "numpy")) -> dict[str, str]:
+def versions(names: Iterable[str] = ("torch", "numpy")) -> dict[str, str]:
     """The versions of python and of some distributions."""
     found = {"python": platform.python_version()}
     for name in names:

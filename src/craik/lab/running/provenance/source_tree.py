@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ class Code:
     Args:
         commit: of the checkout that holds the package, None where it is an installed one.
         changes: whether files of the package differ from that commit.
-        source: digest of the package's source tree, and of craik's; None in records that were made before it was recorded.
+        source: digest of the package's `sources`; None in records that were made before it was recorded.
     """
 
     commit: str | None
@@ -43,16 +45,33 @@ def code_of(package: str) -> Code:
 
 
 def source_digest(package: str) -> str:
-    """The sha256, in hex, of all Python and C files of a package's top-level package, and of craik: names and contents.
+    """The sha256, in hex, of all Python and C files of a package's `sources`: names and contents.
 
     It does not pretend to know what a change does: every edit gives another digest.
     """
     digest = hashlib.sha256()
-    for folder in dict.fromkeys((folder_of(package), folder_of("craik"))):
+    for folder in map(folder_of, sources(package)):
         for parts in sorted(_files(folder)):
             with open(os.path.join(folder, *parts), "rb") as file:
                 digest.update(f"{'/'.join(parts)}\0".encode() + file.read() + b"\0")
     return digest.hexdigest()
+
+
+def sources(package: str) -> tuple[str, ...]:
+    """The top-level packages whose code counts: a package's own, those in its `SOURCES = ("name", ...)`, and the lab's.
+
+    Raises:
+        LabError: there is no such package.
+    """
+    top, *inner = package.split(".")
+    named = _named(folder_of(package).joinpath(*inner, "__init__.py"))
+    return tuple(dict.fromkeys((top, *named, __name__.partition(".")[0])))
+
+
+def _named(path: Path) -> tuple[str, ...]:
+    """What a file says in its line `SOURCES = (...)`; it is not imported, as every worker asks."""
+    found = re.search(r"^SOURCES = (\(.*\))", path.read_text(encoding="utf-8"), re.MULTILINE) if path.is_file() else None
+    return ast.literal_eval(found[1]) if found else ()
 
 
 def _files(folder: Path) -> Iterator[list[str]]:

@@ -41,7 +41,7 @@ def clean(directory: Path, older: bool, half: bool, dry_run: bool) -> list[Lefto
     if not directory.is_dir():
         raise UsageError(f"what is cleaned is a folder of runs, but {directory} is none; name another")
     if not (older or half):
-        raise UsageError("craik clean needs to know what may go, but found neither --older nor --half; --dry-run shows it")
+        raise UsageError("clean needs to know what may go, but found neither --older nor --half; --dry-run shows it")
     found: list[Leftover] = []
     for folder in _folders(directory):
         paths = [*(_older(folder) if older else ()), *(_half(folder) if half else ())]

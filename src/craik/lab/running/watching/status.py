@@ -155,7 +155,7 @@ def status(directory: Path) -> list[Status]:
         UsageError: the directory does not exist.
     """
     if not directory.is_dir():
-        raise UsageError(f"the status is that of a folder of runs, but {directory} is none; craik run NAME --out makes one")
+        raise UsageError(f"the status is that of a folder of runs, but {directory} is none; the command run makes one")
     folders = {*run_folders(directory), *(path.parent for path in directory.rglob(STATUS))}
     found = [_status(folder) for folder in sorted(folders) if folder.parent.name != OLDER]
     return sorted(found, key=lambda one: (one.name, one.label, str(one.folder)))

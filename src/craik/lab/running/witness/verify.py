@@ -89,7 +89,7 @@ def _records(directory: Path) -> list[Run]:
     Raises:
         UsageError: it does not exist, or there is none.
     """
-    way_out = "name theirs: results, unless craik run NAME --record had another --out"
+    way_out = "name theirs: results, unless the command run --record had another --out"
     if not directory.is_dir():
         raise UsageError(f"records to verify must lie in a folder, but {directory} is none; {way_out}")
     found = [run for run in find_runs(directory) if not run.is_older]

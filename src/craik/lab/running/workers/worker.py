@@ -28,7 +28,7 @@ from craik.lab.running.checkpoints.files import Identity
 from craik.lab.running.checkpoints.loops import EVERY, Keeper, use
 from craik.lab.running.provenance.machine import Machine, machine
 from craik.lab.running.provenance.made import Made, made_here, versions
-from craik.lab.running.provenance.source_tree import Code, source_digest
+from craik.lab.running.provenance.source_tree import Code, source_digest, sources
 from craik.lab.running.rowfiles import complete_row, encode
 from craik.lab.running.storage import words_of
 from craik.lab.running.workers.descendants import descendants, kill
@@ -175,7 +175,7 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
             if job.late and not warned and not (keeper and keeper.under_way):
                 warned = True
                 connection.send(Event("notice", job.seed, text=f"{job.experiment} seed {job.seed}: {LATE}"))
-    late = {name.partition(".")[0] for name in sys.modules.keys() - loaded} & {job.package.partition(".")[0], "craik"}
+    late = {name.partition(".")[0] for name in sys.modules.keys() - loaded} & {*sources(job.package)}
     if late and source_digest(job.package) != job.source:  # what was imported since may be another source's
         raise LabError(_EDITED)
     if not count:

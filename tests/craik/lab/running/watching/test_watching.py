@@ -3,8 +3,7 @@ import sys
 
 import pytest
 
-from craik import cli
-from craik.lab import runs
+from craik.lab import cli, runs
 from craik.lab.errors import UsageError
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute

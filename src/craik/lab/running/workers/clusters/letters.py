@@ -55,7 +55,7 @@ class PostOffice:
 
 def work_there(job: Job, main: Main, office: Any, key: str) -> None:  # noqa: ANN401  # an actor's handle
     """A task: does a job on a machine of the cluster, and posts what its worker says."""
-    with tempfile.TemporaryDirectory(prefix="craik-") as folder:
+    with tempfile.TemporaryDirectory(prefix="claimlab-") as folder:
         shared = job.partial.exists()
         mine = replace(job, partial=Path(folder, job.partial.name), checkpoint=_checkpoint(job.checkpoint, shared))
         post = Post(office, key, mine.partial)
@@ -81,7 +81,8 @@ def _checkpoint(path: Path | None, shared: bool) -> Path | None:
     """Where a seed's state is kept on this machine: in the run's folder if that is shared, else where a next try finds it."""
     if path is None or shared:
         return path
-    place = Path(tempfile.gettempdir(), f"craik-checkpoints-{os.getuid()}", hashlib.sha256(str(path).encode()).hexdigest()[:16])
+    name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    place = Path(tempfile.gettempdir(), f"claimlab-checkpoints-{os.getuid()}", name)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return place / path.name
 

@@ -59,7 +59,7 @@ def address():
 
 
 @pytest.fixture
-def craik(command, monkeypatch):
+def claimlab(command, monkeypatch):
     """Starts a command in a process of its own, which does not outlive the test."""
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     return lambda *words: command(*words, **ENVIRONMENT)
@@ -92,11 +92,11 @@ def undisturbed(seeds, **settings) -> list[dict]:
 
 
 @pytest.mark.parametrize("every", [0, 20], ids=["goes on from its checkpoint", "begins at its first row"])
-def test_a_seed_whose_worker_is_killed_is_begun_again(craik, address, tmp_path, every):
+def test_a_seed_whose_worker_is_killed_is_begun_again(claimlab, address, tmp_path, every):
     words = ("run", "walker", "--package", "fake_trainings", "--pause", "0.3", "--steps", "4", "--seeds", "2")
     log = tmp_path / "log.jsonl"
     options = ("--on", f"ray:{address}", "--out", tmp_path / "runs", "--json-log", log, "--checkpoint-seconds", every)
-    process = craik(*words, *options)
+    process = claimlab(*words, *options)
 
     def half_way():
         rows = max((one["rows"] for one in events(log) if one.get("seed") == 1), default=0)
@@ -122,10 +122,10 @@ def test_a_seed_whose_worker_is_killed_is_begun_again(craik, address, tmp_path, 
     wait_for(lambda: not workers("walker"))
 
 
-def test_a_sweep_ends_with_the_trials_of_one_machine_though_a_worker_is_killed(craik, address, tmp_path):
+def test_a_sweep_ends_with_the_trials_of_one_machine_though_a_worker_is_killed(claimlab, address, tmp_path):
     words = ("sweep", "climb", "--package", "fake_sweeps", "--preset", "quick", "--pause", "0.6")
     words = (*words, "--trials", "2", "--seeds", "1", "--sampler", "random", "--pruner", "none", "--json")
-    process = craik(*words, "--on", f"ray:{address}", "--out", tmp_path / "there")
+    process = claimlab(*words, "--on", f"ray:{address}", "--out", tmp_path / "there")
     wait_for(lambda: [path for path in (tmp_path / "there").rglob("*.partial.jsonl") if path.stat().st_size])
     for pid in workers("climb"):
         os.kill(pid, signal.SIGKILL)
@@ -133,7 +133,7 @@ def test_a_sweep_ends_with_the_trials_of_one_machine_though_a_worker_is_killed(c
     assert process.returncode == 0, said
     assert "its worker died, and another one runs on" in said
     there = json.loads(out)
-    here = craik(*words, "--pause", "0", "--jobs", "2", "--out", tmp_path / "here")
+    here = claimlab(*words, "--pause", "0", "--jobs", "2", "--out", tmp_path / "here")
     here = json.loads(here.communicate(timeout=PATIENCE)[0])
 
     def found(answer):
@@ -143,14 +143,14 @@ def test_a_sweep_ends_with_the_trials_of_one_machine_though_a_worker_is_killed(c
     assert not [path for path in Path(tmp_path / "there").rglob("*") if "partial" in path.name or "checkpoint" in path.name]
 
 
-def test_ctrl_c_ends_the_tasks(craik, address, tmp_path):
+def test_ctrl_c_ends_the_tasks(claimlab, address, tmp_path):
     words = ("run", "walker", "--package", "fake_trainings", "--pause", "5", "--seeds", "2")
-    process = craik(*words, "--on", f"ray:{address}", "--out", tmp_path / "runs")
+    process = claimlab(*words, "--on", f"ray:{address}", "--out", tmp_path / "runs")
     wait_for(lambda: len(workers("walker seed")) == 2)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert said.splitlines()[-1].startswith("craik: stopped by Ctrl-C; 0 of 2 seeds are recorded")
+    assert said.splitlines()[-1].startswith("claimlab: stopped by Ctrl-C; 0 of 2 seeds are recorded")
     wait_for(lambda: not workers("walker"))
 
 
@@ -161,14 +161,14 @@ def test_ctrl_c_ends_the_tasks(craik, address, tmp_path):
         (("--cpus", "3"), 2, "of cores the most that one of this cluster has is 1, and found --cpus 3"),
     ],
 )
-def test_a_cluster_that_has_less_than_is_wished(craik, address, tmp_path, words, status, sentence):
-    process = craik("run", "walker", "--package", "fake_trainings", "--on", f"ray:{address}", "--out", tmp_path, *words)
+def test_a_cluster_that_has_less_than_is_wished(claimlab, address, tmp_path, words, status, sentence):
+    process = claimlab("run", "walker", "--package", "fake_trainings", "--on", f"ray:{address}", "--out", tmp_path, *words)
     _, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, sentence in said) == (status, True), said
 
 
-def test_a_cluster_that_is_not_there(craik, tmp_path):
-    process = craik("run", "walker", "--package", "fake_trainings", "--on", "ray:127.0.0.1:1", "--out", tmp_path)
+def test_a_cluster_that_is_not_there(claimlab, tmp_path):
+    process = claimlab("run", "walker", "--package", "fake_trainings", "--on", "ray:127.0.0.1:1", "--out", tmp_path)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "--on ray needs a cluster, but found none at 127.0.0.1:1" in said

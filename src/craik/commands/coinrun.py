@@ -7,8 +7,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from craik.cli.answers import print_json, shown
-from craik.cli.options import helped, named_path, refuse
+from craik.lab.cli.answers import print_json, shown
+from craik.lab.cli.options import helped, named_path, refuse
 from craik.lab.errors import LabError, UsageError
 from craik.lab.running.storage import ensure_file
 from craik.lab.values import finite_number, whole_number
@@ -19,7 +19,7 @@ SENTENCE = "record an expert at CoinRun, for the experiment of that name"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik coinrun collect --to FILE [options]"
+    parser.usage = f"{parser.prog} collect --to FILE [options]"
     parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
     parser.add_argument(
         "--to", type=named_path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads"

@@ -1,12 +1,12 @@
-"""`craik list`: what there is to run."""
+"""`list`: what there is to run."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
-from craik.cli.answers import print_json
-from craik.cli.options import helped, package, package_option, refuse
+from craik.lab.cli.answers import print_json
+from craik.lab.cli.options import helped, package, package_option, refuse
 from craik.lab.experiment import listing
 
 SENTENCE = "what there is to run"

@@ -1,4 +1,4 @@
-"""`craik report`: the report of a folder of runs, and the pages that are made of records."""
+"""`report`: the report of a folder of runs, and the pages that are made of records."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.answers import claims_json, print_json, shown
-from craik.cli.options import OUT, helped, named_path, package, package_option, refuse
+from craik.lab.cli.answers import claims_json, print_json, shown
+from craik.lab.cli.options import OUT, helped, named_path, package, package_if_any, package_option, refuse
 
 if TYPE_CHECKING:
     from craik.lab.running.run import Run
@@ -19,7 +19,7 @@ SENTENCE = "write the report of a folder of runs"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik report [DIR] [options]"
+    parser.usage = f"{parser.prog} [DIR] [options]"
     parser.add_argument(
         "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
     )
@@ -39,15 +39,15 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from craik.lab.showing.report import write_report  # noqa: PLC0415
     from craik.lab.showing.standing import explanations  # noqa: PLC0415
 
-    where = package(options)  # before anything is imported from it
+    where = package_if_any(options)  # before anything is imported from it
     judged = _judged_again(options.directory) if options.judge else []
     path = write_report(options.directory, options.out)
-    pages = write_pages(options.directory, where) if options.pages else []
+    pages = write_pages(options.directory, package(options)) if options.pages else []
     runs = [one for one in find_runs(options.directory) if not one.is_older]
     if options.json:
         written: dict[str, Any] = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
         written |= {"explained": explanations(options.directory), "runs": [run_json(one) for one in runs]}
-        never = _never_run(runs, where)
+        never = _never_run(runs, where) if where else []
         print_json({**written, "never_run": never, "not_measured": _not_measured(runs, never)})
         return 0
     from craik.lab.showing.evidence import labels  # noqa: PLC0415
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """One run in the answer of `craik report --json`."""
+    """One run in the answer of `report --json`."""
     from craik.lab.showing.evidence import confirmed_commits, made_commits, whole  # noqa: PLC0415
 
     recipe = run.recipe

@@ -12,7 +12,7 @@ from craik.lab.errors import LabError
 from craik.lab.rows import Row
 from craik.lab.running.provenance.machine import hardware
 from craik.lab.running.provenance.made import now, versions
-from craik.lab.running.provenance.source_tree import code_of
+from craik.lab.running.provenance.source_tree import code_of, sources
 from craik.lab.running.storage import write_atomically
 from craik.lab.showing.wording import interval, number
 
@@ -24,14 +24,14 @@ HEADINGS = ("method", "time over plain", "range", "memory over plain", "masks", 
 
 
 def summary(bench: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """The one JSON object of `craik bench NAME --json`."""
+    """The one JSON object of `bench NAME --json`."""
     return {"bench": bench, "hardware": hardware(), "rows": list(rows)}
 
 
-def measured_here() -> Row:
+def measured_here(package: str) -> Row:
     """Hardware, commit, time and versions of what is measured now, as columns of its rows."""
-    code = code_of("craik")
-    return {"hardware": hardware(), "commit": code.commit, "dirty": code.changes, "time": now(), **versions()}
+    code, names = code_of(package), (*sources(package), "torch", "numpy")
+    return {"hardware": hardware(), "commit": code.commit, "dirty": code.changes, "time": now(), **versions(names)}
 
 
 def write_results(path: Path, bench: str, made: Row, rows: Iterable[Row]) -> None:
@@ -82,8 +82,8 @@ def markdown(rows: Sequence[Row]) -> str:
 def cells(row: Row) -> tuple[str, ...]:
     """A row as a table shows it, in the order of `HEADINGS`.
 
-    >>> cells({"method": "craik", "ratio": 1.234, "low": 1.2, "high": 1.3, "memory_ratio": 1.05, "exact": True})
-    ('craik', '1.23', '[1.2, 1.3]', '1.05', 'exact', '')
+    >>> cells({"method": "ours", "ratio": 1.234, "low": 1.2, "high": 1.3, "memory_ratio": 1.05, "exact": True})
+    ('ours', '1.23', '[1.2, 1.3]', '1.05', 'exact', '')
     """
     values = [row.get(key) for key in ("ratio", "low", "high", "memory_ratio")]
     ratio, low, high, memory = (value if isinstance(value, int | float) else None for value in values)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from craik.cli import coinrun
+from craik.commands import PROGRAM, coinrun
 from craik.lab.errors import UsageError
 from craik.tasks.pictures.cloning import Recording, States
 from craik.tasks.pictures.coinrun import collecting, interpreter, keeping
@@ -83,3 +83,15 @@ def test_a_training_takes_steps_and_minutes(collected, option):
 def test_there_must_be_one_to_train_on(collected, tmp_path, name):
     with pytest.raises(UsageError, match="--further goes on from an expert"):
         collected(further=True, expert=name and tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [((), "but found none; craik coinrun collect"), (("collect", "--to", "."), "--to must name a file")],
+)
+def test_bad_usage_is_one_sentence_and_status_2(words, sentence, capsys):
+    assert PROGRAM.main(["coinrun", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("craik: ")
+    assert sentence in said
+    assert said.count("\n") == 1

@@ -1,7 +1,8 @@
-"""`craik bench`: finding and running benchmarks.
+"""`bench`: finding and running benchmarks.
 
-Benchmarks are no part of the installed package. They lie in the folder `benchmarks/` of craik's repository, which is imported
-as the package `craik_benchmarks`; its listing is the index. What a benchmark defines is said in its `__init__.py`.
+Benchmarks are no part of an installed package. They lie in the folder `benchmarks/` beside the sources of a package of
+experiments, which is imported as the package `TOP_benchmarks`; its listing is the index. What a benchmark defines is said in
+its `__init__.py`.
 """
 
 from __future__ import annotations
@@ -18,17 +19,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from craik.cli.answers import fields_help, print_json
-from craik.cli.options import helped, named_path
+from craik.lab.cli.answers import fields_help, print_json
+from craik.lab.cli.options import helped, named_path, package, package_option
 from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.fields import build, parse_overrides, settings_of
 from craik.lab.rows import Row
+from craik.lab.running.provenance.source_tree import folder_of
 
-PACKAGE = "craik_benchmarks"
-"""The name under which the folder is imported."""
-
-OPTIONS = ("quick", "out", "json", "help", "traceback")
-"""Options of `craik bench` itself."""
+OPTIONS = ("quick", "out", "package", "json", "help", "traceback")
+"""Options of `bench` itself."""
 
 SENTENCE = "measure time and memory beside plain backpropagation and other packages"
 """What the command does."""
@@ -36,23 +35,26 @@ SENTENCE = "measure time and memory beside plain backpropagation and other packa
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik bench NAME [options] [--field value ...]"
+    parser.usage = f"{parser.prog} NAME [options] [--field value ...]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="a file of the folder benchmarks/, such as agreement")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the benchmark out, its ratios mean nothing")
     parser.add_argument("--out", type=named_path, metavar="FILE", help="write the rows as JSON lines too")
+    package_option(parser)
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Measures, and shows the rows."""
+    if options.name is None and helped(options):
+        return 0
+    top = package(options).partition(".")[0]
     if options.name is None:
-        if helped(options):
-            return 0
-        raise UsageError(f"craik bench needs the name of a benchmark, but found none; {suggestion('', names(folder()))}")
-    bench = load(options.name, folder())
+        known = suggestion("", names(folder(top)))
+        raise UsageError(f"{options.parser.prog} needs the name of a benchmark, but found none; {known}")
+    bench = load(options.name, top)
     if helped(options):
         print(fields_help(bench.name, bench.title, bench.config, bench.presets))
         return 0
-    from craik.cli.benchrows import print_rows, summary  # noqa: PLC0415  # slower to import than to list commands
+    from craik.lab.cli.benchrows import print_rows, summary  # noqa: PLC0415  # slower to import than to list commands
 
     rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
     if options.json:
@@ -64,7 +66,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 @dataclass(frozen=True)
 class Bench:
-    """An imported benchmark."""
+    """An imported benchmark, and the top-level package that it belongs to."""
 
     name: str
     title: str
@@ -72,20 +74,21 @@ class Bench:
     config: type[Any]
     presets: Mapping[str, Any]
     run: Callable[[Any, Callable[[str], None]], Iterator[Row]]
+    top: str
 
 
-def folder() -> Path:
-    """Where the benchmarks are: beside the sources of an editable install, else in the current directory.
+def folder(top: str) -> Path:
+    """Where the benchmarks of a top-level package are: beside its sources in a checkout, else in the current directory.
 
     Raises:
         UsageError: in neither.
     """
-    beside = Path(__file__).parents[3] / "benchmarks"  # benchmarks/ stands beside src/
+    beside = folder_of(top).parents[1] / "benchmarks"  # benchmarks/ stands beside src/
     for candidate in (beside, Path.cwd() / "benchmarks"):
         if (candidate / "__init__.py").is_file():
             return candidate
     raise UsageError(
-        "craik bench needs the folder benchmarks/ of craik's repository, but found none beside the installed package or here; "
+        f"the command bench needs the folder benchmarks/ of {top}'s repository, but found none beside the package or here; "
         "clone the repository and run the command in it"
     )
 
@@ -95,43 +98,46 @@ def names(where: Path) -> list[str]:
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules([str(where)]) if not module.ispkg)
 
 
-def load(name: str, where: Path) -> Bench:
+def load(name: str, top: str) -> Bench:
     """Imports a benchmark.
 
     Args:
         name: as the command line writes it.
-        where: the folder of benchmarks.
+        top: the top-level package whose benchmark it is.
 
     Raises:
         UsageError: there is no such benchmark.
         LabError: it cannot be imported or lacks part of the contract.
     """
-    wanted, known = name.replace("_", "-"), names(where)
+    wanted, known = name.replace("_", "-"), names(folder(top))
     if wanted not in known:
         raise UsageError(f"a benchmark must be one there is, but found {name!r}; {suggestion(wanted, known)}")
-    load_package(where)
+    package = load_package(top)
     try:
-        module = importlib.import_module(f"{PACKAGE}.{wanted.replace('-', '_')}")
+        module = importlib.import_module(f"{package}.{wanted.replace('-', '_')}")
     except ImportError as error:
         raise LabError(f"{wanted} must be importable, but found {error}; pip install -e '.[bench]' has the rest") from error
     missing = [part for part in ("Config", "PRESETS", "run") if not hasattr(module, part)]
     if missing:
         raise LabError(f"the benchmark {wanted} must define {missing[0]}, but it does not; benchmarks/__init__.py says more")
     title = (module.__doc__ or "").strip().partition("\n")[0]
-    return Bench(wanted, title, module, module.Config, module.PRESETS, module.run)
+    return Bench(wanted, title, module, module.Config, module.PRESETS, module.run, top)
 
 
-def load_package(where: Path) -> None:
-    """Makes a folder of benchmarks importable as `craik_benchmarks`; once made so, it stays."""
-    if PACKAGE in sys.modules:
-        return
+def load_package(top: str) -> str:
+    """Make the folder of benchmarks importable, and return the name: `TOP_benchmarks`; once made so, it stays."""
+    name = f"{top}_benchmarks"
+    if name in sys.modules:
+        return name
+    where = folder(top)
     path = where / "__init__.py"
-    spec = importlib.util.spec_from_file_location(PACKAGE, path, submodule_search_locations=[str(where)])
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(where)])
     if spec is None or spec.loader is None:
         raise LabError(f"{path} must be a Python file, but cannot be read as one; restore it")
     package = importlib.util.module_from_spec(spec)
-    sys.modules[PACKAGE] = package
+    sys.modules[name] = package
     spec.loader.exec_module(package)
+    return name
 
 
 def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = None) -> list[Row]:
@@ -146,14 +152,14 @@ def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = 
     Raises:
         UsageError: a setting that cannot be, or a file that cannot be written.
     """
-    from craik.cli.benchrows import measured_here, write_results  # noqa: PLC0415
+    from craik.lab.cli.benchrows import measured_here, write_results  # noqa: PLC0415
     from craik.lab.running.storage import ensure_file  # noqa: PLC0415
 
     overrides = parse_overrides(settings_of(bench.config), words, bench.name, OPTIONS)
     config = build(bench.presets[preset], overrides)
     if out is not None:
         ensure_file(out)
-    made = measured_here()
+    made = measured_here(bench.top)
     rows: list[Row] = []
     with contextlib.redirect_stdout(sys.stderr):  # stdout is for the result alone, whatever a peer prints
         for row in bench.run(config, _announce):

@@ -1,4 +1,4 @@
-"""`craik sweep`: search an experiment's settings, on equal budgets and validation rows alone."""
+"""`sweep`: search an experiment's settings, on equal budgets and validation rows alone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.answers import fields_help, print_json, shown
-from craik.cli.options import OUT, engine, engine_options, helped, named_path, nameless, package, package_option
-from craik.lab.experiment import PACKAGE, load
+from craik.lab.cli.answers import fields_help, print_json, shown
+from craik.lab.cli.options import OUT, engine, engine_options, helped, named_path, nameless, package, package_option
+from craik.lab.experiment import command_of, load
 from craik.lab.fields import parse_overrides, settings_of
 from craik.lab.values import whole_number, written
 
@@ -26,13 +26,13 @@ OPTIONS = (
     "preset", "trials", "sampler", "pruner", "seeds", "jobs", "out", "storage", "take_over",
     "on", "cpus", "gpus", "package", "json", "help",
 )  # fmt: skip
-"""Options of `craik sweep` itself."""
+"""Options of the command itself."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik sweep NAME [options] [--field value ...]"
-    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment of craik list that declares ranges")
+    parser.usage = f"{parser.prog} NAME [options] [--field value ...]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment that declares ranges")
     parser.add_argument("--preset", default="quick", help="where a trial's settings start from; default quick")
     parser.add_argument("--trials", type=whole_number, default=20, metavar="N", help="for each method; default 20")
     draws = "how settings are drawn; default tpe"
@@ -54,7 +54,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plans, searches and shows."""
     if options.name is None:
-        return nameless(options, "sweep", "an experiment", "craik list shows them")
+        return nameless(options, "an experiment", "the command list shows them")
     where = package(options)
     experiment = load(options.name, where)
     if helped(options):
@@ -94,16 +94,15 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 def command(sweep: Sweep) -> str:
     """What makes the same sweep on any machine."""
     sampler, pruner = sweep.draws
-    words = ["craik", "sweep", sweep.experiment.name, "--preset", sweep.preset, "--trials", str(sweep.trials)]
-    words += ["--sampler", sampler, "--pruner", pruner]
-    words += [] if sweep.package == PACKAGE else ["--package", sweep.package]
+    words = command_of("sweep", sweep.experiment.name, sweep.package)
+    words += ["--preset", sweep.preset, "--trials", str(sweep.trials), "--sampler", sampler, "--pruner", pruner]
     for name, value in sweep.changed.items():
         words += ["--" + name.replace("_", "-"), written(value)]
     return shlex.join(words)
 
 
 def sweep_json(done: Done, found: list[Outcome]) -> dict[str, Any]:
-    """The answer of `craik sweep NAME --json`, but for its artifacts."""
+    """The answer of `sweep NAME --json`, but for its artifacts."""
     sweep = done.sweep
     methods = [
         {

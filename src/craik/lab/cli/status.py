@@ -1,4 +1,4 @@
-"""`craik status`: what runs, what is done, what failed and why."""
+"""`status`: what runs, what is done, what failed and why."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from craik.cli.answers import print_json, shown
-from craik.cli.options import OUT, helped, named_path, refuse
+from craik.lab.cli.answers import print_json, shown
+from craik.lab.cli.options import OUT, helped, named_path, refuse
 
 SENTENCE = "what runs, what is done, what failed and why"
 """What the command does."""
@@ -15,7 +15,7 @@ SENTENCE = "what runs, what is done, what failed and why"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik status [DIR] [options]"
+    parser.usage = f"{parser.prog} [DIR] [options]"
     parser.add_argument(
         "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
     )

@@ -31,7 +31,11 @@ def shared(parser: argparse.ArgumentParser) -> None:
 
 def package_option(parser: argparse.ArgumentParser) -> None:
     """`--package`, of the commands that look for experiments."""
-    parser.add_argument("--package", metavar="P", help="the package that holds the experiments; default craik.experiments")
+    parser.add_argument("--package", metavar="P", help=_package_help(parser.get_default("searched")))
+
+
+def _package_help(default: str | None) -> str:
+    return "the package that holds the experiments" + (f"; default {default}" if default else "")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
@@ -74,15 +78,23 @@ def named_path(text: str) -> Path:
 
 
 def package(options: argparse.Namespace) -> str:
-    """The package that was asked for; one of the user's may lie in the current folder."""
-    from craik.lab.experiment import PACKAGE  # noqa: PLC0415
+    """The package that was asked for; one of the user's may lie in the current folder.
 
-    if options.package is None:
-        return PACKAGE
+    Raises:
+        UsageError: none was, and the program has none of its own.
+    """
+    found = package_if_any(options)
+    if found is None:
+        raise UsageError(f"{options.parser.prog} needs a package of experiments, but found none; name yours with --package")
+    return found
+
+
+def package_if_any(options: argparse.Namespace) -> str | None:
+    """The same where a command can do without."""
     here = str(Path.cwd())
-    if here not in sys.path:
+    if options.package is not None and here not in sys.path:
         sys.path.append(here)
-    return options.package
+    return options.package or options.searched
 
 
 def helped(options: argparse.Namespace) -> bool:
@@ -92,7 +104,7 @@ def helped(options: argparse.Namespace) -> bool:
     return options.help
 
 
-def nameless(options: argparse.Namespace, command: str, noun: str, known: str) -> int:
+def nameless(options: argparse.Namespace, noun: str, known: str) -> int:
     """What a command does that was given no name: it shows its help where that was asked for.
 
     Raises:
@@ -100,7 +112,7 @@ def nameless(options: argparse.Namespace, command: str, noun: str, known: str) -
     """
     if helped(options):
         return 0
-    raise UsageError(f"craik {command} needs the name of {noun}, but found none; {known}")
+    raise UsageError(f"{options.parser.prog} needs the name of {noun}, but found none; {known}")
 
 
 def refuse(rest: Sequence[str]) -> None:

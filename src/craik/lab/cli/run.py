@@ -1,4 +1,4 @@
-"""`craik run`: compute an experiment, or go on where a run was stopped."""
+"""`run`: compute an experiment, or go on where a run was stopped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.answers import claims_json, fields_help, print_json, shown
-from craik.cli.options import OUT, RESULTS, engine, engine_options, helped, named_path, nameless, package, package_option
+from craik.lab.cli.answers import claims_json, fields_help, print_json, shown
+from craik.lab.cli.options import OUT, RESULTS, engine, engine_options, helped, named_path, nameless, package, package_option
 from craik.lab.experiment import load
 from craik.lab.fields import parse_overrides, settings_of
 from craik.lab.values import finite_number, whole_number
@@ -24,8 +24,8 @@ SENTENCE = "compute an experiment, or go on where a run was stopped"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik run NAME [options] [--field value ...]"
-    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment of craik list")
+    parser.usage = f"{parser.prog} NAME [options] [--field value ...]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment that the command list shows")
     parser.add_argument("--preset", default="quick", help="quick (minutes on two cores) or paper (its scale); default quick")
     parser.add_argument("--seeds", type=whole_number, metavar="N", help="how many seeds; default: the preset's own number")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many seeds at once; default: about one a core")
@@ -48,7 +48,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plans, executes and shows."""
     if options.name is None:
-        return nameless(options, "run", "an experiment", "craik list shows them")
+        return nameless(options, "an experiment", "the command list shows them")
     package_ = package(options)
     experiment = load(options.name, package_)
     settings = settings_of(experiment.config)
@@ -79,12 +79,12 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.json:
         print_json(run_json(done))
     else:
-        _print(done, out)
+        _print(done, out, options.parser.prog.rpartition(" ")[0])
     return 0
 
 
 def run_json(done: Run) -> dict[str, Any]:
-    """The answer of `craik run NAME --json`."""
+    """The answer of `run NAME --json`."""
     return {
         "name": done.recipe.name,
         "preset": done.recipe.preset,
@@ -95,7 +95,7 @@ def run_json(done: Run) -> dict[str, Any]:
     }
 
 
-def _print(done: Run, out: Path) -> None:
+def _print(done: Run, out: Path, program: str) -> None:
     from craik.lab.showing.evidence import older_words  # noqa: PLC0415  # rich and jinja2
     from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
     from craik.lab.showing.wording import counted  # noqa: PLC0415
@@ -103,4 +103,4 @@ def _print(done: Run, out: Path) -> None:
     seeds = len(done.judged.seeds) if done.judged else 0
     title = f"{done.recipe.name}, preset {done.recipe.preset}, {counted(seeds, 'seed')}"
     print_verdicts(done.claims, ", ".join(filter(None, [title, older_words(done)])))
-    print(f"\nrun     {shown(done.folder)}\nreport  craik report {shown(out)}")
+    print(f"\nrun     {shown(done.folder)}\nreport  {program} report {shown(out)}")

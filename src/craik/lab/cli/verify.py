@@ -1,4 +1,4 @@
-"""`craik verify`: whether the present source still makes the records."""
+"""`verify`: whether the present source still makes the records."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.answers import print_json, shown
-from craik.cli.options import RESULTS, helped, named_path, package, package_option, refuse
+from craik.lab.cli.answers import print_json, shown
+from craik.lab.cli.options import RESULTS, helped, named_path, package_if_any, package_option, refuse
 from craik.lab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SENTENCE = "make the first seeds of records again and compare"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik verify [DIR] [options]"
+    parser.usage = f"{parser.prog} [DIR] [options]"
     directory = f"folder of records; default {RESULTS}"
     parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, default=RESULTS, help=directory)
     both = "where rows differ, compare with what the recording source makes here, too"
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    package(options)  # each record names its own; one of the user's may lie in the current folder
+    package_if_any(options)  # each record names its own; one of the user's may lie in the current folder
     from craik.lab.running.witness.verify import verify  # noqa: PLC0415  # needed from here on only
     from craik.lab.showing.terminal import print_witnesses  # noqa: PLC0415
     from craik.lab.showing.wording import plain  # noqa: PLC0415
@@ -62,7 +62,7 @@ def words(found: Found) -> str:
 
 
 def found_json(found: Found) -> dict[str, Any]:
-    """One record in the answer of `craik verify --json`."""
+    """One record in the answer of `verify --json`."""
     witness = asdict(found.witness) if found.witness else None
     facts = {"name": found.run.recipe.name, "preset": found.run.recipe.preset, "run": shown(found.run.folder)}
     return {**facts, "witness": witness, "fault": found.fault, "before": found.before}

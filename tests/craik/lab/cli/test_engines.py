@@ -2,20 +2,20 @@ import sys
 
 import pytest
 
-from craik import cli
+from craik.lab import cli
 
 
 @pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
+def claimlab(tmp_path, monkeypatch, capsys):
     """Runs a command on the made-up experiments in an empty folder; gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
-    def _craik(command, *words):
+    def _claimlab(command, *words):
         name, package = {"run": ("walker", "fake_trainings"), "sweep": ("climb", "fake_sweeps")}[command]
         status = cli.main([command, name, "--package", package, *words])
         return status, *capsys.readouterr()
 
-    return _craik
+    return _claimlab
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
@@ -29,14 +29,14 @@ def craik(tmp_path, monkeypatch, capsys):
         (("--on", "ray", "--gpus", "-1"), "found --cpus 1 --gpus -1"),
     ],
 )
-def test_engines_and_wishes_that_cannot_be(craik, command, words, sentence):
-    status, out, said = craik(command, *words)
+def test_engines_and_wishes_that_cannot_be(claimlab, command, words, sentence):
+    status, out, said = claimlab(command, *words)
     assert (status, out) == (2, "")
     assert sentence in said
 
 
-def test_without_ray_the_extra_is_named(craik, monkeypatch):
+def test_without_ray_the_extra_is_named(claimlab, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    status, _, said = craik("run", "--on", "ray")
+    status, _, said = claimlab("run", "--on", "ray")
     assert status == 1
     assert said.endswith("pip install -e '.[cluster]'\n")

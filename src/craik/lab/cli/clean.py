@@ -1,12 +1,12 @@
-"""`craik clean`: remove what another source made, or what was left half."""
+"""`clean`: remove what another source made, or what was left half."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
-from craik.cli.answers import print_json, shown
-from craik.cli.options import OUT, helped, named_path, refuse
+from craik.lab.cli.answers import print_json, shown
+from craik.lab.cli.options import OUT, helped, named_path, refuse
 
 SENTENCE = "remove what another source made, or what was left half"
 """What the command does."""
@@ -14,7 +14,7 @@ SENTENCE = "remove what another source made, or what was left half"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik clean [DIR] --older|--half [options]"
+    parser.usage = f"{parser.prog} [DIR] --older|--half [options]"
     parser.add_argument(
         "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
     )

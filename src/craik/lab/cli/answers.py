@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.common import CommandError
 from craik.lab.errors import LabError, Stop
 from craik.lab.fields import settings_of, values_of
 from craik.lab.running.storage import words_of
@@ -24,12 +23,13 @@ if TYPE_CHECKING:
     from craik.lab.claims import JudgedClaim
 
 
-def complain(error: BaseException, words: Sequence[str]) -> int:
+def complain(error: BaseException, words: Sequence[str], program: str) -> int:
     """Says on stderr why a command failed, and on stdout too where JSON was asked for.
 
     Args:
         error: what ended the command; it is being handled.
         words: the command's; `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
+        program: what was typed before them.
 
     Returns:
         The exit status.
@@ -38,14 +38,14 @@ def complain(error: BaseException, words: Sequence[str]) -> int:
     with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts
         if "--traceback" in words:
             print(getattr(error, "detail", "") or traceback.format_exc(), file=sys.stderr)
-        print(f"craik: {plain(sentence)}", file=sys.stderr)
+        print(f"{program}: {plain(sentence)}", file=sys.stderr)
         if "--json" in words:
             print_json({"error": sentence, "status": status})
     return status
 
 
 def _sentence(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, LabError | CommandError):
+    if isinstance(error, LabError):
         return str(error), error.status
     if isinstance(error, KeyboardInterrupt):
         stop = error if isinstance(error, Stop) else Stop()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from craik import cli
+from craik.lab import cli
 from craik.lab.running.storage import LOCK
 from craik.lab.running.watching.status import STATUS
 from fake_commands import asleep, command
@@ -18,15 +18,15 @@ __all__ = ["asleep", "command", "package"]
 
 
 @pytest.fixture
-def craik(package, tmp_path, monkeypatch, capsys):
+def claimlab(package, tmp_path, monkeypatch, capsys):
     """Runs a command in an empty folder and gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
-    def _craik(*words: str):
+    def _claimlab(*words: str):
         status = cli.main([*words, *(("--package", package) if words[:1] == ("run",) else ())])
         return status, *capsys.readouterr()
 
-    return _craik
+    return _claimlab
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
@@ -48,7 +48,7 @@ def test_a_signal_ends_the_command_with_a_sentence(asleep, command, package, tmp
     found = json.loads(out)
     assert found["status"] == status
     assert found["error"].startswith(f"stopped by {name}; 1 of 2 seeds are recorded in ")
-    assert said.splitlines()[-1] == f"craik: {found['error']}"
+    assert said.splitlines()[-1] == f"claimlab: {found['error']}"
     assert "Traceback" not in said
     assert sorted(path.name for path in folder.iterdir()) == [LOCK, STATUS, "rows.jsonl.gz", "run.json"]
     words = ("--package", package, "--out", tmp_path / "runs", "--mode", "sleep", "--jobs", "1", "--seeds", "1")
@@ -69,21 +69,21 @@ def test_a_signal_ends_the_command_with_a_sentence(asleep, command, package, tmp
         (("run", "counter-walk", "--checkpoint-seconds", "inf"), "must be a finite number"),
     ],
 )
-def test_words_that_are_no_values_are_refused(craik, words, sentence):
-    status, out, said = craik(*words)
+def test_words_that_are_no_values_are_refused(claimlab, words, sentence):
+    status, out, said = claimlab(*words)
     assert (status, out, said.count("\n")) == (2, "", 1)
     assert sentence in said
 
 
-def test_an_empty_list_is_one(craik):
-    status, out, _ = craik("run", "counter-walk", "--widths", "", "--seeds", "1", "--json")
+def test_an_empty_list_is_one(claimlab):
+    status, out, _ = claimlab("run", "counter-walk", "--widths", "", "--seeds", "1", "--json")
     facts = json.loads(Path(next(p for p in json.loads(out)["artifacts"] if p.endswith("run.json"))).read_text())
     assert (status, facts["config"]["widths"]) == (0, [])
 
 
-def spoiled(craik, change) -> Path:
+def spoiled(claimlab, change) -> Path:
     """A run whose claims.json was changed."""
-    _, out, _ = craik("run", "counter-walk", "--seeds", "1", "--json")
+    _, out, _ = claimlab("run", "counter-walk", "--seeds", "1", "--json")
     path = Path(next(p for p in json.loads(out)["artifacts"] if p.endswith("claims.json")))
     content = json.loads(path.read_text())
     change(content)
@@ -92,16 +92,16 @@ def spoiled(craik, change) -> Path:
 
 
 @pytest.mark.parametrize("where", ["absolute", "../", "link", "folder", "another kind"])
-def test_a_report_embeds_only_the_figures_of_the_run(craik, tmp_path, where):
+def test_a_report_embeds_only_the_figures_of_the_run(claimlab, tmp_path, where):
     secret = tmp_path / "secret.svg"
     secret.write_text("a secret")
     file = {"absolute": str(secret), "../": "../../../secret.svg", "another kind": "run.json"}.get(where, "figures/it.svg")
-    folder = spoiled(craik, lambda content: content["figures"][0].update(file=file))
+    folder = spoiled(claimlab, lambda content: content["figures"][0].update(file=file))
     if where == "link":
         (folder / "figures" / "it.svg").symlink_to(secret)
     if where == "folder":
         (folder / "figures" / "it.svg").mkdir()
-    assert craik("report")[0] == 0
+    assert claimlab("report")[0] == 0
     import base64
 
     page = Path("runs/report.html").read_text()
@@ -113,20 +113,20 @@ def test_a_report_embeds_only_the_figures_of_the_run(craik, tmp_path, where):
 EVIL = "\x1b[2J\x9b31m<script>alert(1)</script> \u202e [here](javascript:alert(1)) | `x` \x07"
 
 
-def test_no_record_is_obeyed_by_a_terminal_or_a_page(craik):
+def test_no_record_is_obeyed_by_a_terminal_or_a_page(claimlab):
     def change(content):
         content["claims"][0].update(text=EVIL, id=EVIL, printed=EVIL, source=EVIL, tried=EVIL, condition=EVIL)
 
-    spoiled(craik, change)
+    spoiled(claimlab, change)
     for words in (("report",), ("report", "--json")):
-        status, out, said = craik(*words)
+        status, out, said = claimlab(*words)
         assert status == 0
         assert not {"\x1b", "\x9b", "\x07"} & set(out + said)
     page = Path("runs/report.html").read_text()
     assert "<script>" not in page
 
 
-def test_no_record_ends_a_cell_or_a_span_of_markdown(craik, package, monkeypatch):
+def test_no_record_ends_a_cell_or_a_span_of_markdown(claimlab, package, monkeypatch):
     from craik.lab.showing.rendering import cell, code
 
     shown = cell(EVIL)
@@ -139,14 +139,14 @@ def test_no_record_ends_a_cell_or_a_span_of_markdown(craik, package, monkeypatch
 
 
 @pytest.mark.parametrize("link", ["symbolic", "hard"])
-def test_a_lock_that_is_a_link_empties_no_other_file(craik, tmp_path, link):
-    _, out, _ = craik("run", "counter-walk", "--seeds", "1", "--json")
+def test_a_lock_that_is_a_link_empties_no_other_file(claimlab, tmp_path, link):
+    _, out, _ = claimlab("run", "counter-walk", "--seeds", "1", "--json")
     lock = Path(json.loads(out)["artifacts"][0]).parent / LOCK
     target = tmp_path / "target"
     target.write_text("precious")
     lock.unlink()
     lock.symlink_to(target) if link == "symbolic" else os.link(target, lock)
-    status, _, said = craik("run", "counter-walk", "--seeds", "2")
+    status, _, said = claimlab("run", "counter-walk", "--seeds", "2")
     assert (status, target.read_text()) == (1, "precious")
     assert f"{lock.name} is a link or a folder; delete it" in said
 

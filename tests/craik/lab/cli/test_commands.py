@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from craik import cli
-from craik.lab import experiment as discovery
+from craik.lab import cli
 from fake_copies import edit, package
 
 __all__ = ["package"]
@@ -17,23 +16,23 @@ CLAIM = ["id", "kind", "text", "source", "printed", "measured", "low", "high", "
 
 
 @pytest.fixture
-def craik(package, tmp_path, monkeypatch, capsys):
+def claimlab(package, tmp_path, monkeypatch, capsys):
     """Runs a command in an empty folder and gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
-    def _craik(*words: str):
+    def _claimlab(*words: str):
         searches = words[:1] in (("run",), ("list",)) or "--pages" in words
         where = ("--package", package) if searches and "--package" not in words else ()
         status = cli.main([*words, *where])
         return status, *capsys.readouterr()
 
-    return _craik
+    return _claimlab
 
 
-def test_list(craik):
+def test_list(claimlab):
     titles = ["counter-walk  Counting: a walk that each seed starts elsewhere.", "drunkard      A walk that each seed draws."]
-    assert craik("list") == (0, "\n".join(titles) + "\n", "")
-    status, out, _ = craik("list", "--json")
+    assert claimlab("list") == (0, "\n".join(titles) + "\n", "")
+    status, out, _ = claimlab("list", "--json")
     assert (status, json.loads(out)) == (
         0,
         {
@@ -49,8 +48,8 @@ def test_list(craik):
     )
 
 
-def test_run_prints_verdicts_and_where_the_run_is(craik):
-    status, out, said = craik("run", "counter-walk")
+def test_run_prints_verdicts_and_where_the_run_is(claimlab):
+    status, out, said = claimlab("run", "counter-walk")
     assert status == 0
     assert "✗ does not hold so far" in out  # whatever the verdicts, the run finished
     folder = next(line.split()[1] for line in out.splitlines() if line.startswith("run"))
@@ -59,8 +58,8 @@ def test_run_prints_verdicts_and_where_the_run_is(craik):
     assert said.splitlines()[-1].endswith("(2 of 2)")
 
 
-def test_run_json_is_one_object_and_nothing_else(craik):
-    status, out, _ = craik("run", "counter-walk", "--preset", "paper", "--seeds", "1", "--shortcut-scale=1", "--json")
+def test_run_json_is_one_object_and_nothing_else(claimlab):
+    status, out, _ = claimlab("run", "counter-walk", "--preset", "paper", "--seeds", "1", "--shortcut-scale=1", "--json")
     found = json.loads(out)
     assert status == 0
     assert list(found) == ["name", "preset", "seconds", "claims", "older", "artifacts"]
@@ -73,7 +72,7 @@ def test_run_json_is_one_object_and_nothing_else(craik):
 
 def test_a_chatty_experiment_does_not_spoil_the_json(package, tmp_path):
     edit(package, "counter/run.py", "    odd = config", "    print('chatter')\n    odd = config")
-    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from craik.lab.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "run", "counter-walk", "--package", package, "--json", "--out", "runs"]
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path / "source")
@@ -81,8 +80,8 @@ def test_a_chatty_experiment_does_not_spoil_the_json(package, tmp_path):
     assert "chatter" in done.stderr
 
 
-def test_help_of_an_experiment_lists_its_fields(craik):
-    status, out, _ = craik("run", "counter-walk", "--help")
+def test_help_of_an_experiment_lists_its_fields(claimlab):
+    status, out, _ = claimlab("run", "counter-walk", "--help")
     assert status == 0
     words = " ".join(out.split())
     assert "--steps How many rows a seed yields. (a whole number; quick 3, paper 6)" in words
@@ -92,34 +91,34 @@ def test_help_of_an_experiment_lists_its_fields(craik):
 @pytest.mark.parametrize(
     "words", [("--help",), ("run", "--help"), ("list", "-h"), ("report", "--help"), ("verify", "-h"), ("--version",)]
 )
-def test_help_and_version_end_well(craik, words):
-    status, out, said = craik(*words)
+def test_help_and_version_end_well(claimlab, words):
+    status, out, said = claimlab(*words)
     assert (status, said) == (0, "")
-    assert "craik" in out
+    assert "claimlab" in out
 
 
-def test_report(craik):
-    craik("run", "counter-walk", "--seeds", "1")
-    status, out, _ = craik("report")
+def test_report(claimlab):
+    claimlab("run", "counter-walk", "--seeds", "1")
+    status, out, _ = claimlab("report")
     assert (status, out.splitlines()[-1]) == (0, "report  runs/report.html")
     assert "✓ holds so far" in out
     assert "made at no commit, not confirmed since" in out
-    status, out, _ = craik("report", "--out", "elsewhere/page.html")
+    status, out, _ = claimlab("report", "--out", "elsewhere/page.html")
     assert (status, out.splitlines()[-1]) == (0, "report  elsewhere/page.html")
     assert Path("elsewhere/page.html").read_bytes() == Path("runs/report.html").read_bytes()
 
 
-def test_records_are_verified_reported_and_shown_on_pages(craik, package):
-    status, out, _ = craik("run", "counter-walk", "--seeds", "1", "--record", "--json")
+def test_records_are_verified_reported_and_shown_on_pages(claimlab, package):
+    status, out, _ = claimlab("run", "counter-walk", "--seeds", "1", "--record", "--json")
     assert [Path(path).parts[:3] for path in json.loads(out)["artifacts"]] == [("results", "walks", "counter")] * 4
-    status, out, said = craik("verify")
+    status, out, said = claimlab("verify")
     assert status == 0
     assert re.search(r"counter-walk quick-\w{6} +1 of 1 +3 +equal +0", out)
     assert "confirmed at no commit (1 of 1 seed, equal)" in said
-    status, out, _ = craik("verify", "results", "--json")
+    status, out, _ = claimlab("verify", "results", "--json")
     (record,) = json.loads(out)["records"]
     assert (status, record["name"], record["before"], record["witness"]["outcome"]) == (0, "counter-walk", True, "equal")
-    status, out, _ = craik("report", "results", "--pages", "--json")
+    status, out, _ = claimlab("report", "results", "--pages", "--json")
     found = json.loads(out)
     assert (status, found["report"], found["pages"][0]) == (0, "results/report.html", "docs/claims.md")
     assert found["explained"] == {}
@@ -130,42 +129,42 @@ def test_records_are_verified_reported_and_shown_on_pages(craik, package):
     assert Path("docs/claims.md").exists()
 
 
-def test_what_one_run_cannot_measure_is_told_from_what_none_measures(craik):
-    craik("run", "counter-walk", "--seeds", "1")
-    found = json.loads(craik("report", "--json")[1])
+def test_what_one_run_cannot_measure_is_told_from_what_none_measures(claimlab):
+    claimlab("run", "counter-walk", "--seeds", "1")
+    found = json.loads(claimlab("report", "--json")[1])
     never = [claim["id"] for one in found["never_run"] for claim in one["claims"]]
     assert found["not_measured"] == ["counter.far", *never]
-    craik("run", "counter-walk", "--seeds", "1", "--preset", "paper")
-    found = json.loads(craik("report", "--json")[1])
+    claimlab("run", "counter-walk", "--seeds", "1", "--preset", "paper")
+    found = json.loads(claimlab("report", "--json")[1])
     assert "not measurable here" in [claim["verdict"] for run in found["runs"] for claim in run["claims"]]
     assert found["not_measured"] == never
 
 
-def test_older_seeds_are_said_everywhere(craik, package):
-    craik("run", "counter-walk", "--seeds", "1")
+def test_older_seeds_are_said_everywhere(claimlab, package):
+    claimlab("run", "counter-walk", "--seeds", "1")
     edit(package, "steps.py", "2 * x", "x + x")
-    status, out, said = craik("run", "counter-walk", "--seeds", "1", "--keep-older")
+    status, out, said = claimlab("run", "counter-walk", "--seeds", "1", "--keep-older")
     assert status == 0
     assert "kept, and shown as older" in said
     assert "seed 0 by an older source" in " ".join(out.split())
-    status, out, _ = craik("report", "--json")
+    status, out, _ = claimlab("report", "--json")
     assert json.loads(out)["runs"][0]["older"] == [0]
     assert "seed 0 by an older source" in Path("runs/report.html").read_text()
-    status, out, said = craik("run", "counter-walk", "--seeds", "1", "--json")
+    status, out, said = claimlab("run", "counter-walk", "--seeds", "1", "--json")
     assert (json.loads(out)["older"], "set apart in older/" in said) == ([], True)
 
 
-def test_a_package_in_the_current_folder_is_found(craik, package, tmp_path, monkeypatch):
+def test_a_package_in_the_current_folder_is_found(claimlab, package, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(tmp_path / "source")])
     monkeypatch.chdir(tmp_path / "source")
-    status, out, _ = craik("list")
+    status, out, _ = claimlab("list")
     assert (status, len(out.splitlines())) == (0, 2)
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "craik needs a command"),
+        ((), "claimlab needs a command"),
         (("rnu",), "found 'rnu'; did you mean run?"),
         (("--nonsense", "list"), "--nonsense"),
         (("list", "--nonsense"), "an option must be one there is, but found '--nonsense'"),
@@ -186,18 +185,16 @@ def test_a_package_in_the_current_folder_is_found(craik, package, tmp_path, monk
         (("run", "counter-walk", "--preset", "papre"), "did you mean paper?"),
         (("run", "counter-walk", "--out", "file/runs"), "must be writable"),
         (("report", "nowhere"), "nowhere is none"),
-        (("bench", "agreement", "--seeds", "3"), "found '--seeds'; did you mean --seed?"),
-        (("bench", "agreement", "--quick", "--out", "."), "--out must name a file, but . is a folder"),
-        (("coinrun",), "but found none; craik coinrun collect"),
-        (("coinrun", "collect", "--to", "."), "--to must name a file"),
+        (("bench", "agreement", "--package", "craik", "--seeds", "3"), "found '--seeds'; did you mean --seed?"),
+        (("bench", "agreement", "--package", "craik", "--quick", "--out", "."), "--out must name a file, but . is a folder"),
         (("report", "."), "at least one finished run"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_status_2(craik, words, sentence):
+def test_bad_usage_is_one_sentence_and_status_2(claimlab, words, sentence):
     Path("file").write_text("")
-    status, out, said = craik(*words)
+    status, out, said = claimlab(*words)
     assert (status, out) == (2, "")
-    assert said.startswith("craik: ")
+    assert said.startswith("claimlab: ")
     assert sentence in said
     assert said.count("\n") == 1
 
@@ -212,24 +209,24 @@ def test_bad_usage_is_one_sentence_and_status_2(craik, words, sentence):
         (("run", "counter-walk", "--mode", "raise", "--json"), 1, "the walk fell off"),
     ],
 )
-def test_a_failure_is_json_too(craik, words, status, sentence):
-    found, out, said = craik(*words)
+def test_a_failure_is_json_too(claimlab, words, status, sentence):
+    found, out, said = claimlab(*words)
     answer = json.loads(out)
     assert found == answer["status"] == status
     assert sentence in answer["error"]
-    assert f"craik: {answer['error']}" in said
+    assert f"claimlab: {answer['error']}" in said
 
 
-def test_a_fault_of_figures_is_a_sentence(craik, package):
+def test_a_fault_of_figures_is_a_sentence(claimlab, package):
     edit(package, "counter/figures.py", "    curves =", "    rows[0]['nothing']\n    curves =")
-    status, out, said = craik("run", "counter-walk", "--seeds", "1", "--json")
+    status, out, said = claimlab("run", "counter-walk", "--seeds", "1", "--json")
     assert (status, json.loads(out)["status"]) == (1, 1)
     assert "found KeyError: 'nothing'" in said
     assert "Traceback" not in said
 
 
 def test_a_reader_that_leaves_is_no_failure_to_speak_of():
-    code = "import sys; from craik.cli import main; sys.exit(main(['list']))"
+    code = "import sys; from craik.lab.cli import main; sys.exit(main(['list', '--package', 'craik.experiments']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
     assert process.stderr.read() == b""
@@ -238,50 +235,43 @@ def test_a_reader_that_leaves_is_no_failure_to_speak_of():
 
 
 @pytest.mark.parametrize(("missing", "words"), [("rich.console", ("run", "counter-walk")), ("jinja2", ("report", "runs"))])
-def test_a_missing_extra_is_a_sentence(craik, monkeypatch, missing, words):
+def test_a_missing_extra_is_a_sentence(claimlab, monkeypatch, missing, words):
     Path("runs").mkdir()
     for name in ("craik.lab.showing.terminal", "craik.lab.showing.rendering", "craik.lab.showing.report"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
-    status, out, said = craik(*words)
+    status, out, said = claimlab(*words)
     assert (status, out) == (1, "")
     assert missing in said
     assert said.endswith("pip install -e '.[experiments]'\n")
 
 
-def test_a_failure_is_one_sentence_and_status_1(craik):
-    status, out, said = craik("run", "counter-walk", "--mode", "raise", "--jobs", "1")
+def test_a_failure_is_one_sentence_and_status_1(claimlab):
+    status, out, said = claimlab("run", "counter-walk", "--mode", "raise", "--jobs", "1")
     assert (status, out) == (1, "")
-    assert said.splitlines()[-1].startswith("craik: counter-walk, seed 1:")
+    assert said.splitlines()[-1].startswith("claimlab: counter-walk, seed 1:")
     assert "Traceback" not in said
-    status, _, said = craik("run", "counter-walk", "--mode", "raise", "--traceback")
+    status, _, said = claimlab("run", "counter-walk", "--mode", "raise", "--traceback")
     assert status == 1
     assert 'raise RuntimeError("the walk fell off")' in said
 
 
-def test_a_full_disk_is_a_sentence(craik, monkeypatch):
+def test_a_full_disk_is_a_sentence(claimlab, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "rows.jsonl")
 
     monkeypatch.setattr("craik.lab.running.storage._write_new", full)
-    status, _, said = craik("run", "counter-walk", "--seeds", "1")
+    status, _, said = claimlab("run", "counter-walk", "--seeds", "1")
     assert status == 1
     assert said.splitlines()[-1] == (
-        "craik: files must be readable and writable, but found: No space left on device rows.jsonl; mend that and try again"
+        "claimlab: files must be readable and writable, but found: No space left on device rows.jsonl; mend that and try again"
     )
 
 
-def test_a_sentence_about_files_is_said_as_it_is(craik, package):
+def test_a_sentence_about_files_is_said_as_it_is(claimlab, package):
     sentence = "The folder should hold walks.bin. Found none. Draw some."
     edit(package, "counter/run.py", "    odd = ", f"    raise FileNotFoundError({sentence!r})\n    odd = ")
-    status, _, said = craik("run", "counter-walk", "--seeds", "1")
-    assert (status, said.splitlines()[-1]) == (1, f"craik: counter-walk, seed 0: {sentence}")
-    status, _, said = craik("run", "counter-walk", "--seeds", "1", "--traceback")
+    status, _, said = claimlab("run", "counter-walk", "--seeds", "1")
+    assert (status, said.splitlines()[-1]) == (1, f"claimlab: counter-walk, seed 0: {sentence}")
+    status, _, said = claimlab("run", "counter-walk", "--seeds", "1", "--traceback")
     assert "raise FileNotFoundError" in said
-
-
-def test_every_experiment_of_craik_keeps_the_contract():
-    for one in discovery.listing():
-        assert discovery.load(one.name).name == one.name
-        assert one.title
-        assert one.reproduces

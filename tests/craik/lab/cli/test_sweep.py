@@ -5,27 +5,27 @@ import pytest
 
 pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
 
-from craik import cli
+from craik.lab import cli
 from fake_hill import here
 
 __all__ = ["here"]
 
 
 @pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
-    """Runs `craik sweep climb` in an empty folder and gives its exit status, stdout and stderr."""
+def claimlab(tmp_path, monkeypatch, capsys):
+    """Runs `claimlab sweep climb` in an empty folder and gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
-    def _craik(*words: str):
+    def _claimlab(*words: str):
         status = cli.main(["sweep", "climb", "--package", "fake_sweeps", *words])
         return status, *capsys.readouterr()
 
-    return _craik
+    return _claimlab
 
 
-def test_a_sweep_from_the_command_line(craik, here, tmp_path):
+def test_a_sweep_from_the_command_line(claimlab, here, tmp_path):
     words = ("--trials", "4", "--sampler", "random", "--seeds", "1", "--steps", "1", "--jobs", "1")
-    status, out, said = craik(*words, "--json")
+    status, out, said = claimlab(*words, "--json")
     assert status == 0, said
     answer = json.loads(out)
     assert (answer["name"], answer["trials"], answer["sampler"], answer["pruner"]) == ("climb", 4, "random", "median")
@@ -34,23 +34,23 @@ def test_a_sweep_from_the_command_line(craik, here, tmp_path):
     assert set(answer["methods"][0]["fresh"]) == {"validation_height", "test_height"}
     assert sum(answer["methods"][0]["importance"].values()) == pytest.approx(1)
     report = (tmp_path / answer["artifacts"][0]).read_text()
-    assert "craik sweep climb --preset quick --trials 4 --sampler random --pruner median" in report
-    assert "--package fake_sweeps --steps 1" in report
+    assert "claimlab sweep climb --package fake_sweeps --preset quick --trials 4 --sampler random --pruner median" in report
+    assert "--pruner median --steps 1" in report
     assert report.count("data:image/svg+xml") == 3  # importance, and each method's slices
     assert [path.rsplit("/")[-1] for path in answer["artifacts"][1:]] == ["importance.svg", "slices-up.svg", "slices-down.svg"]
     assert said.count("trial") == 8
 
-    status, out, said = craik(*words)  # all is there
+    status, out, said = claimlab(*words)  # all is there
     assert (status, said) == (0, "climb: 8 trials recorded before\n")
     assert out.splitlines()[-2].startswith("sweep   runs/climb/sweep-quick,random,steps=1-")
 
 
-def test_help_shows_ranges_without_optuna(craik, monkeypatch):
+def test_help_shows_ranges_without_optuna(claimlab, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    status, out, _ = craik("--help")
+    status, out, _ = claimlab("--help")
     assert status == 0
     assert "ranges of quick: highest validation_height, of up, down\n  x: log-uniform 0.0001 to 1\n" in out
-    status, _, said = craik()
+    status, _, said = claimlab()
     assert status == 1
     assert "pip install -e '.[experiments]'" in said
 
@@ -69,15 +69,15 @@ def test_help_shows_ranges_without_optuna(craik, monkeypatch):
         (["--out", ""], "must name a file or a folder"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(craik, words, sentence):
-    status, out, said = craik(*words)
+def test_what_cannot_be_is_a_sentence(claimlab, words, sentence):
+    status, out, said = claimlab(*words)
     assert (status, out) == (2, "")
     assert sentence in said
 
 
 def test_an_experiment_without_ranges(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["sweep", "gradient-correlation"]) == 2
+    assert cli.main(["sweep", "counter-walk", "--package", "fake_experiments"]) == 2
     assert "declare them beside its Config" in capsys.readouterr().err
     assert cli.main(["sweep"]) == 2
     assert "needs the name of an experiment" in capsys.readouterr().err

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from craik.cli import benchrows
+from craik.lab.cli import benchrows
 from craik.lab.errors import LabError
 
 TIME = "2026-01-01T00:00:00Z"
