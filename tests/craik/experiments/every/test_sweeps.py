@@ -15,6 +15,7 @@ from craik.lab.experiment import load
 from craik.lab.running.runfiles import find_runs
 from craik.lab.sweeping.plan import sweep
 
+PACKAGE = "craik.experiments"
 RESULTS = Path(__file__).parents[4] / "results"
 
 SEARCHES = {
@@ -61,7 +62,7 @@ def test_coloured_digits_draws_lie_in_the_sweep_s_ranges_and_reach_their_ends():
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("preset", ["quick", "paper"])
 def test_every_method_of_a_sweep_has_the_same_number_of_trials_and_validation_rows_alone(search, preset):
-    planned = sweep(load(SEARCHES[search][0], "craik.experiments"), preset, 7)
+    planned = sweep(load(SEARCHES[search][0], PACKAGE), preset, 7, {}, ("tpe", "median"), PACKAGE)
     assert len(planned.methods) >= 2
     assert planned.trials == 7
     assert not any("test" in column for column in planned.ranges.objective.columns)
