@@ -15,8 +15,8 @@ import torch
 from hypothesis import settings
 
 # Two slow cores and a torch start-up make single examples take long now and then; the number of examples is the budget.
-settings.register_profile("craik", deadline=None, max_examples=50, derandomize=True)
-settings.load_profile("craik")
+settings.register_profile("mechlearn", deadline=None, max_examples=50, derandomize=True)
+settings.load_profile("mechlearn")
 
 # On tensors this small threads cost more than they bring, most of all where other work keeps the cores busy.
 torch.set_num_threads(1)
@@ -29,29 +29,33 @@ if threading.current_thread() is threading.main_thread():
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda number, frame: None)
 
-PROCESSES = ("lab/running", "lab/sweeping", "lab/showing", "cli", "agreement/machines")
+PROCESSES = (
+    *(f"claimlab/tests/{part}" for part in ("running", "sweeping", "showing", "cli")),
+    "mechlearn/tests/cli",
+    "mechlearn/tests/agreement/distributed",
+)
 """Where tests start processes of their own: all on one worker of xdist, so that they do not starve each other."""
 
-LIMIT = max(600, 30 * int(os.environ.get("CRAIK_KILLS", "0")))
+LIMIT = max(600, 30 * int(os.environ.get("MECHLEARN_KILLS", "0")))
 """Seconds after which a test has hung: it fails, and says where it waited. On an idle machine the longest takes fifteen, but in
 `make soak`, which kills as many processes as the variable says."""
 
-TOGETHER = ("benchmarks", "craik/experiments/every", "documents")
+TOGETHER = ("packages/zoo/tests/benchmarks", "packages/zoo/tests/experiments/every", "docs/tests")
 """Where whole runs go through what has tests of its own: shapes are not looked at there, which would take half of the time."""
 
 OFF = jaxtyping.config.jaxtyping_disable
 """Whether they are looked at nowhere, as JAXTYPING_DISABLE=1 asks for."""
 
-EXTRAS = os.environ.get("CRAIK_EXTRAS", "").split(",")
+EXTRAS = os.environ.get("MECHLEARN_EXTRAS", "").split(",")
 """The extras that `make extras` has installed: a missing package of theirs fails there, elsewhere it skips."""
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "extra(name, *modules): needs the packages of an optional dependency; see `make extras`")
-    if os.environ.get("CRAIK_DEVICE"):
+    if os.environ.get("MECHLEARN_DEVICE"):
         from on_device import OnDevice, Pretended  # found by pytest's own path, and asked for by few
 
-        asked = os.environ["CRAIK_DEVICE"]
+        asked = os.environ["MECHLEARN_DEVICE"]
         device = Pretended() if asked == "pretended" else OnDevice(asked)
         device.__enter__()
         config.add_cleanup(lambda: device.__exit__(None, None, None))
@@ -88,7 +92,7 @@ def pytest_runtest_protocol(item):
 
 
 def pytest_collection_modifyitems(items):
-    here = Path(__file__).parent / "craik"
+    here = Path(__file__).parent / "packages"
     for item in items:
         if any(item.path.is_relative_to(here / place) for place in PROCESSES):
             item.add_marker(pytest.mark.xdist_group("processes"))

@@ -13,16 +13,16 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
 
-from craik.agreement import AndMask, Mean
-from craik.agreement.rules.critical import qualitative_critical
-from craik.experiments.spirals.gradient_correlation.run import flat, shuffled, statistics
-from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
-from craik.tasks.frames import funnel_board, room_runner
-from craik.tasks.frames.funnel_board.geometry import Board, Funnel, funnel_outlines
-from craik.tasks.frames.funnel_board.physics import thrown
-from craik.tasks.pictures.life import life
-from craik.tasks.tables.codes import coded_digits
+from mechlearn.agreement import AndMask, Mean
+from mechlearn.agreement.rules.critical import qualitative_critical
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.spirals.gradient_correlation.run import flat, shuffled, statistics
+from mechlearn_zoo.tasks.boards.spirals import Mechanism, Shortcuts, spirals
+from mechlearn_zoo.tasks.frames import funnel_board, room_runner
+from mechlearn_zoo.tasks.frames.funnel_board.geometry import Board, Funnel, funnel_outlines
+from mechlearn_zoo.tasks.frames.funnel_board.physics import thrown
+from mechlearn_zoo.tasks.pictures.life import life
+from mechlearn_zoo.tasks.tables.codes import coded_digits
 
 HERE = Path(__file__).parent
 INK, SOFT, BLUE, RED = "#1e2228", "#8a8f98", "#0b6e9e", "#d1495b"

@@ -11,14 +11,14 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from PIL import Image
 
-from craik.lab.drawing import house_style
-from craik.lab.experiment import load
-from craik.lab.running.run import Run
-from craik.lab.running.runfiles import find_runs
-from craik.lab.showing.evidence import recorded as when
+from claimlab.drawing import house_style
+from claimlab.experiment import load
+from claimlab.running.run import Run
+from claimlab.running.runfiles import find_runs
+from claimlab.showing.evidence import recorded as when
 
 HERE = Path(__file__).parent
-RESULTS = HERE.parents[1] / "results"
+RESULTS = HERE.parents[1] / "packages" / "zoo" / "results"
 FAMILIES = ("worlds", "vision", "surfaces")
 CHOSEN = {
     "decoding": "reconstructions", "divide-and-conquer": "plans", "coordinates": "maps", "forward-models": "edges",

@@ -15,10 +15,14 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "craik"
+LIBRARY = ROOT / "packages" / "mechlearn" / "src" / "mechlearn"
+LAB = ROOT / "packages" / "claimlab" / "src" / "claimlab"
+ZOO = ROOT / "packages" / "zoo" / "src" / "mechlearn_zoo"
+SOURCES = {"mechlearn": LIBRARY.parent, "claimlab": LAB.parent, "mechlearn_zoo": ZOO.parent}
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
-ROOMS = sorted(path for path in SOURCE.iterdir() if path.stem not in {"__init__", "experiments", "cli", "__pycache__", "py"})
+ROOMS = sorted(path for path in LIBRARY.iterdir() if path.stem not in {"__init__", "cli", "__pycache__", "py"})
+ROOMS += [LAB, ZOO / "methods", ZOO / "tasks"]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -30,7 +34,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         parts.setdefault(folder, []).append(uri)
     pages = {"index.md": ROOT / "README.md", "changelog.md": ROOT / "CHANGELOG.md", "contributing.md": ROOT / "CONTRIBUTING.md"}
     experiments: dict[str, list[str]] = {}
-    for readme in sorted(SOURCE.glob("experiments/*/*/README.md")):
+    for readme in sorted(ZOO.glob("experiments/*/*/README.md")):
         uri = generated(readme)
         pages[uri] = readme
         experiments.setdefault(readme.parts[-3].replace("_", " "), []).append(uri)
@@ -67,16 +71,21 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def api_of(room: Path) -> str:
     """A page for each room: what its door gives, the modules that hold it, then the others, as their docstrings say it."""
     paths = [room] if room.is_file() else sorted(room.rglob("*.py"))
-    names = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__") for path in paths]
+    names = [".".join(path.relative_to(source_of(path)).with_suffix("").parts).removesuffix(".__init__") for path in paths]
     given = imported(names[0]) if room.is_dir() else {}
     door = [f"- [`{name}`][{place}]: {summary(place)}" for name, place in given.items()]
     homes = {place.rpartition(".")[0] for place in given.values()}
-    head = f"# craik.{room.stem}\n\n{docstring(paths[0] if room.is_file() else room / '__init__.py')}\n\n"
+    head = f"# {names[0]}\n\n{docstring(paths[0] if room.is_file() else room / '__init__.py')}\n\n"
     if door:
-        head += f"`from craik.{room.stem} import ...` gives\n\n" + "\n".join(door) + "\n\n"
-    modules = [name for name in names if room.is_file() or name != f"craik.{room.stem}"]
+        head += f"`from {names[0]} import ...` gives\n\n" + "\n".join(door) + "\n\n"
+    modules = [name for name in names if room.is_file() or name != names[0]]
     modules.sort(key=lambda name: name not in homes)
     return head + "\n".join(f"::: {name}\n" for name in modules)
+
+
+def source_of(path: Path) -> Path:
+    """The folder that the package of a file lies in."""
+    return next(folder for folder in SOURCES.values() if path.is_relative_to(folder))
 
 
 def summary(place: str) -> str:
@@ -98,7 +107,7 @@ def docstring(path: Path) -> str:
 
 
 def imported(module: str) -> dict[str, str]:
-    """The names that a module imports from craik, and where each is defined, through the doors on the way."""
+    """The names that a module imports from mechlearn, and where each is defined, through the doors on the way."""
     return {name: defined(place.rpartition(".")[0], name, ()) for name, place in sorted(imports_of(module).items())}
 
 
@@ -112,9 +121,11 @@ def defined(module: str, name: str, above: tuple[str, ...]) -> str:
 
 @cache
 def imports_of(module: str) -> dict[str, str]:
-    """The names that a module itself imports from craik, each with the place it names."""
+    """The names that a module itself imports from mechlearn, each with the place it names."""
     imports = [
-        node for node in body_of(module) if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("craik.")
+        node
+        for node in body_of(module)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in SOURCES
     ]
     return {alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
 
@@ -122,7 +133,7 @@ def imports_of(module: str) -> dict[str, str]:
 @cache
 def body_of(module: str) -> list[ast.stmt]:
     """A module's statements."""
-    base = SOURCE.parent.joinpath(*module.split("."))
+    base = SOURCES[module.partition(".")[0]].joinpath(*module.split("."))
     file = next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
     return ast.parse(file.read_text(encoding="utf-8")).body if file else []
 
@@ -159,6 +170,6 @@ def page_of(path: Path) -> str | None:
     if path.is_relative_to(ROOT / "docs"):
         return str(path.relative_to(ROOT / "docs"))
     readme = path / "README.md" if path.is_dir() else path
-    if readme.name == "README.md" and readme.is_relative_to(SOURCE / "experiments") and readme.is_file():
+    if readme.name == "README.md" and readme.is_relative_to(ZOO / "experiments") and readme.is_file():
         return generated(readme)
     return None

@@ -41,7 +41,7 @@ TARGETS = {
 """Set out for a core that does nothing else."""
 
 
-def experiments(results: Path = ROOT / "results") -> str:
+def experiments(results: Path = ROOT / "packages" / "zoo" / "results") -> str:
     """Return the table of experiments, a row for each recorded quick run."""
     lines = ["| experiment | set out, CPU s a seed | measured, s a seed | measured by us | claims that hold |"]
     lines.append("|---|---|---|---|---|")
@@ -52,7 +52,7 @@ def experiments(results: Path = ROOT / "results") -> str:
         claims = [claim for claim in judged["claims"] if claim["measured"] is not None]
         held = sum(claim["verdict"].startswith("holds") for claim in claims)
         first = "; ".join(f"{claim['id'].partition('.')[2]} {said(claim)}" for claim in claims[:3])
-        place = f"[{judged['name']}](../../src/craik/experiments/{path.parts[-4]}/{path.parts[-3]}/README.md)"
+        place = f"[{judged['name']}](../../src/mechlearn/experiments/{path.parts[-4]}/{path.parts[-3]}/README.md)"
         own = judged["seconds"] / len(judged["seeds"])
         lines.append(f"| {place} | {SECONDS[judged['name']] or '-'} | {own:.0f} | {first} | {held} of {len(claims)} |")
     return "\n".join(lines) + "\n"
@@ -64,7 +64,7 @@ def said(claim: Mapping[str, Any]) -> str:
     return f"{value} [{low}, {high}]" if claim["n"] >= 6 else f"{value} ({low} to {high})"
 
 
-def benchmark(rows: Path = ROOT / "results" / "bench" / "control.jsonl") -> str:
+def benchmark(rows: Path = ROOT / "packages" / "zoo" / "results" / "bench" / "control.jsonl") -> str:
     """Return the table of ours."""
     lines = [
         "| workload | ms | times the literal loop's speed | times torchrl's | values | set out |",
@@ -72,7 +72,7 @@ def benchmark(rows: Path = ROOT / "results" / "bench" / "control.jsonl") -> str:
     ]
     for line in rows.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        if row["method"] != "craik":
+        if row["method"] != "mechlearn":
             continue
         peer = f"{1 / row['over_peer']:.3g}" if row.get("over_peer") else "-"
         share = f"; {100 * row['share']:.2g} % of a learner's step" if row.get("share") else ""

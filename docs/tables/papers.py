@@ -6,7 +6,7 @@
 import re
 from pathlib import Path
 
-from craik.methods.paper import table
+from mechlearn_zoo.methods.paper import table
 
 PAGES = Path(__file__).parents[1] / "methods"
 FOUND = re.compile(r"\| method \| source \| cost \|\n(?:\|.*\n)+")

@@ -6,7 +6,7 @@
 import re
 from pathlib import Path
 
-from craik.lab.experiment import listing, load
+from claimlab.experiment import listing, load
 
 PAGE = Path(__file__).parents[1] / "evidence" / "by-section.md"
 KINDS = {"chapter": "section", "section": "section", "appendix": "section", "figure": "figure", "table": "table"}
@@ -55,9 +55,9 @@ def page() -> str:
     """Return the page."""
     tables: dict[str, dict[str, dict[str, list[str]]]] = {"section": {}, "figure": {}, "table": {}}
     links: dict[str, str] = {}
-    for one in listing("craik.experiments"):
-        links[one.name] = f"../../src/craik/experiments/{'/'.join(one.module.split('.')[-2:])}/README.md"
-        for claim in load(one.name, "craik.experiments").claims:
+    for one in listing("mechlearn_zoo.experiments"):
+        links[one.name] = f"../../src/mechlearn/experiments/{'/'.join(one.module.split('.')[-2:])}/README.md"
+        for claim in load(one.name, "mechlearn_zoo.experiments").claims:
             for kind, number in places(claim.source):
                 tables[kind].setdefault(number, {}).setdefault(one.name, []).append(claim.id.split(".", 1)[1])
     text = HEAD

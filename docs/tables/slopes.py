@@ -11,13 +11,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from craik.experiments.distill import measured as distill
-from craik.experiments.skips.comparing import outcomes as skips
-from craik.lab import Claim, Measurement, Row, Rows, number
-from craik.lab.experiment import load
-from craik.lab.running.runfiles import find_runs, read_run
-from craik.lab.showing.folding import FAILED, Folded, folded
-from craik.lab.showing.wording import duration
+from claimlab import Claim, Measurement, Row, Rows, number
+from claimlab.experiment import load
+from claimlab.running.runfiles import find_runs, read_run
+from claimlab.showing.folding import FAILED, Folded, folded
+from claimlab.showing.wording import duration
+from mechlearn_zoo.experiments.distill import measured as distill
+from mechlearn_zoo.experiments.skips.comparing import outcomes as skips
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "evidence" / "slopes.md"
@@ -215,7 +215,7 @@ def says(condition: Asked, points: list[Point]) -> str:
 @functools.cache
 def claims(experiment: str) -> dict[str, Claim]:
     """Return an experiment's claims."""
-    return {claim.id: claim for claim in load(experiment, "craik.experiments").claims}
+    return {claim.id: claim for claim in load(experiment, "mechlearn_zoo.experiments").claims}
 
 
 @functools.cache
@@ -236,7 +236,7 @@ def measured(one: Folded) -> list[Point]:
 
 def failing() -> list[Folded]:
     """Return the failing claims of the texts whose records have curves."""
-    runs = [run for run in find_runs(ROOT / "results") if not run.is_older]
+    runs = [run for run in find_runs(ROOT / "packages" / "zoo" / "results") if not run.is_older]
     found = [one for name in CURVES for one in folded(run for run in runs if run.recipe.name == name)]
     return [one for one in found if one.claim.verdict in FAILED and one.claim.kind in KINDS and one.claim.id not in LEFT_OUT]
 

@@ -13,20 +13,21 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from craik.cli import COMMANDS as OWN
-from craik.commands import PROGRAM
-from craik.lab.experiment import listing, load
-from craik.lab.fields import RESERVED, settings_of
+from claimlab.experiment import listing, load
+from claimlab.fields import RESERVED, settings_of
+from mechlearn.cli import COMMANDS as OWN
+from mechlearn_zoo.commands import PROGRAM
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = OWN | PROGRAM.commands
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/craik/experiments/*/*/README.md")])
+READMES = "packages/zoo/src/mechlearn_zoo/experiments/*/*/README.md"
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(READMES)])
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+) *(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *(?P=fence) *$", re.M | re.S)
 INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 # [text](target), ![text](target "title"), [name]: target, <img src="target">, <a href="target">
 LINK = re.compile(r"""\]\(\s*<?([^\s<>)]+)|^\[[^\]\n]+\]:\s*<?([^\s<>]+)|\b(?:src|href)=["']([^"']+)["']""", re.M)
-NAME = re.compile(r"craik(?:\.[A-Za-z_]\w*)+")
+NAME = re.compile(r"(?:mechlearn|mechlearn_zoo|claimlab)(?:\.[A-Za-z_]\w*)+")
 MOVED = re.compile(r"^\| *old *\| *new *\|\n(?:\|.*(?:\n|\Z))*", re.M)  # the changelog's table: only its new names still exist
 
 
@@ -63,18 +64,18 @@ def execute(page: Path, text: str, namespace: dict[str, object]) -> None:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The words after `craik` of every line of a shell block that starts with it, prompt or not."""
+    """The words after `mechlearn` of every line of a shell block that starts with it, prompt or not."""
     for block in blocks(text):
         if block.language in ("console", "sh", "bash", "shell"):
             for line in block.code.replace("\\\n", " ").splitlines():
                 words = shlex.split(line.removeprefix("$ "), comments=True)
-                if words and Path(words[0]).name == "craik":
+                if words and Path(words[0]).name == "mechlearn":
                     ends = [words.index(end) for end in ("|", "&&", ";", ">") if end in words]
                     yield words[1 : min(ends, default=None)]
 
 
 def command_faults(text: str) -> list[str]:
-    return [f"craik {shlex.join(words)}: {fault}" for words in commands(text) if (fault := command_fault(words))]
+    return [f"mechlearn {shlex.join(words)}: {fault}" for words in commands(text) if (fault := command_fault(words))]
 
 
 def command_fault(words: list[str]) -> str:
@@ -86,10 +87,10 @@ def command_fault(words: list[str]) -> str:
     if command != "run":
         return ""
     experiment = next((word for word in words[1:] if not word.startswith("-")), "")
-    if experiment not in [one.name for one in listing("craik.experiments")]:
+    if experiment not in [one.name for one in listing("mechlearn_zoo.experiments")]:
         return f"no experiment {experiment!r}"
     known = {"--" + option.replace("_", "-") for option in RESERVED} | {
-        setting.flag for setting in settings_of(load(experiment, "craik.experiments").config)
+        setting.flag for setting in settings_of(load(experiment, "mechlearn_zoo.experiments").config)
     }
     flags = [word.partition("=")[0] for word in words if word.startswith("--")]
     return ", ".join(f"no field {flag!r}" for flag in flags if flag not in known)
@@ -102,7 +103,7 @@ def dead_links(page: Path, text: str) -> list[str]:
 
 
 def unknown_names(text: str) -> list[str]:
-    """Names of craik in backticks, with or without a call's parentheses, that cannot be imported."""
+    """Names of mechlearn in backticks, with or without a call's parentheses, that cannot be imported."""
     mentioned = {match[1].split("(")[0].strip() for match in INLINE_CODE.findall(prose(without_old(text)))}
     return sorted(name for name in mentioned if NAME.fullmatch(name) and not resolves(name))
 
@@ -154,8 +155,8 @@ def test_names_can_be_imported(page):
 
 
 def test_blocks_are_found_with_their_lines():
-    text = "# Page\n\n```python\nx = 1\n```\n\n- item\n\n  ```console\n  $ craik list\n  ```\n"
-    assert blocks(text) == [Block("python", "x = 1\n", 4), Block("console", "$ craik list\n", 10)]
+    text = "# Page\n\n```python\nx = 1\n```\n\n- item\n\n  ```console\n  $ mechlearn list\n  ```\n"
+    assert blocks(text) == [Block("python", "x = 1\n", 4), Block("console", "$ mechlearn list\n", 10)]
     assert blocks("") == []
 
 
@@ -175,10 +176,10 @@ def test_a_warning_is_a_failure(tmp_path):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("$ craik lisst", "no command"),
-        ("craik run spirale", "no experiment"),
-        ("craik run random-gradients --sharre 0.9", "no field"),
-        (".venv/bin/craik run spirale && make test", "no experiment"),
+        ("$ mechlearn lisst", "no command"),
+        ("mechlearn run spirale", "no experiment"),
+        ("mechlearn run random-gradients --sharre 0.9", "no field"),
+        (".venv/bin/mechlearn run spirale && make test", "no experiment"),
     ],
 )
 def test_wrong_commands_are_found(line, fault):
@@ -187,7 +188,9 @@ def test_wrong_commands_are_found(line, fault):
 
 
 def test_right_commands_pass():
-    lines = "$ craik list --json | head\ncraik run random-gradients --seeds 2 --share=0.9  # a field\npip install craik\n"
+    lines = (
+        "$ mechlearn list --json | head\ncraik run random-gradients --seeds 2 --share=0.9  # a field\npip install mechlearn\n"
+    )
     assert command_faults(f"```sh\n{lines}```\n\n```python\ncraik = 'nonsense'\n```\n") == []
 
 
@@ -201,11 +204,19 @@ def test_dead_links_are_found(tmp_path):
 
 
 def test_unknown_names_are_found():
-    right = "`craik.agreement.Agreement.backward(losses, ids)` `craik.agreement.rules` `craik run` craik.nothing"
-    assert unknown_names(f"{right} ``craik.agreement.Agremeent``") == ["craik.agreement.Agremeent"]
+    right = (
+        "`mechlearn.agreement.Agreement.backward(losses, ids)` `mechlearn.agreement.rules` `mechlearn run` mechlearn.nothing"
+    )
+    assert unknown_names(f"{right} ``mechlearn.agreement.Agremeent``") == ["mechlearn.agreement.Agremeent"]
 
 
 def test_old_names_may_be_gone_in_the_changelog_s_table_alone():
-    table = "| old | new |\n|---|---|\n| `craik.gone` | `craik.agreement` |\n| `craik.past`: `x` | `craik.wrong` |\n"
-    assert unknown_names(f"`craik.text`\n\n{table}\n`craik.after`") == ["craik.after", "craik.text", "craik.wrong"]
-    assert unknown_names(table.replace("old", "method")) == ["craik.gone", "craik.past", "craik.wrong"]
+    table = (
+        "| old | new |\n|---|---|\n| `mechlearn.gone` | `mechlearn.agreement` |\n| `mechlearn.old`: `x` | `mechlearn.bad` |\n"
+    )
+    assert unknown_names(f"`mechlearn.text`\n\n{table}\n`mechlearn.after`") == [
+        "mechlearn.after",
+        "mechlearn.text",
+        "mechlearn.wrong",
+    ]
+    assert unknown_names(table.replace("old", "method")) == ["mechlearn.gone", "mechlearn.past", "mechlearn.wrong"]

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.agreement import Agreement, AndMask
-from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import Shortcuts, spirals
+from mechlearn.agreement import Agreement, AndMask
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.tasks.boards.spirals import Shortcuts, spirals
 
 FOLDER = Path(__file__).parents[2] / "docs" / "recipes"
 NEEDS = re.compile(r"<!-- needs the extra (\w+): ([\w, ]+) -->")
@@ -70,7 +70,7 @@ def test_two_processes(plain, tmp_path):
     (code,) = [code for language, code in FENCE.findall((FOLDER / "plain.md").read_text()) if language == "py"]
     (tmp_path / "train.py").write_text(code)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"]
-    source = str(Path(__file__).parents[2] / "src")
+    source = os.pathsep.join(map(str, Path(__file__).parents[2].glob("packages/*/src")))
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": source}
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert ended.returncode == 0, ended.stderr[-8000:]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab.experiment import listing
+from claimlab.experiment import listing
 from recorded import records
 
 ROOT = Path(__file__).parents[2]
@@ -48,15 +48,18 @@ def files(folder: Path) -> list[Path]:
 
 def test_all_records_together_are_small():
     # Room for the figure of ablations at the printed size and a few as large, some 200 kB each.
-    assert sum(path.stat().st_size for path in files(ROOT / "results") if path.name != "report.html") <= 11_000_000
+    assert (
+        sum(path.stat().st_size for path in files(ROOT / "packages" / "zoo" / "results") if path.name != "report.html")
+        <= 11_000_000
+    )
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.recipe.name}-{run.folder.name}")
 def test_a_record_is_whole_small_and_of_an_experiment(run):
     rows = run.rows()
     assert set(run.judged.seeds) == set(rows.by("seed")) <= set(run.seeds)
-    assert run.recipe.name in {one.name for one in listing("craik.experiments")}
-    place = run.folder.relative_to(ROOT / "results").as_posix().rpartition("-")[0]
+    assert run.recipe.name in {one.name for one in listing("mechlearn_zoo.experiments")}
+    place = run.folder.relative_to(ROOT / "packages" / "zoo" / "results").as_posix().rpartition("-")[0]
     assert place in LARGE or sum(path.stat().st_size for path in files(run.folder)) <= 100_000
 
 
@@ -72,6 +75,6 @@ def test_every_record_s_commit_is_in_the_history():
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.recipe.name}-{run.folder.name}")
 def test_a_witness_has_found_a_record_s_rows_again(run):
-    """Whoever changes what an experiment computes makes its record anew; `craik verify` says which."""
+    """Whoever changes what an experiment computes makes its record anew; `mechlearn verify` says which."""
     assert run.confirmed
     assert run.confirmed[-1].outcome != "differs"

@@ -1,4 +1,4 @@
-"""The page on more machines: its script for Slurm is run with a made-up `craik`, its submission by submitit's debugger."""
+"""The page on more machines: its script for Slurm is run with a made-up `mechlearn`, its submission by submitit's debugger."""
 
 import os
 import re
@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2].joinpath("docs", "running", "scaling.md").read_
 def test_the_script_for_slurm_runs_one_seed_in_a_folder_of_its_own(tmp_path):
     (script,) = [code for code in re.findall(r"```bash\n(.*?)```", PAGE, re.S) if "#SBATCH" in code]
     (tmp_path / "script.sh").write_text(script)
-    stub = tmp_path / "craik"
+    stub = tmp_path / "mechlearn"
     stub.write_text('#!/bin/bash\necho "$@"\n')
     stub.chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SLURM_ARRAY_TASK_ID": "7"}

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mkdocs", reason="needs craik's extra dev")
+pytest.importorskip("mkdocs", reason="needs mechlearn's extra dev")
 import markdown
 import yaml
 
-from craik.lab.showing.folding import Tried
-from craik.lab.showing.rendering import render
+from claimlab.showing.folding import Tried
+from claimlab.showing.rendering import render
 
 ROOT = Path(__file__).parents[2]
 PLACE = importlib.util.spec_from_file_location("docs_site", ROOT / "docs" / "hooks" / "site.py")
@@ -20,13 +20,14 @@ VALUES = {"claims": [], "runs": [], "labels": {}, "tried": [], "changed": []}
 
 
 def test_links_lead_to_the_site_s_pages_and_sources_become_their_names():
-    text = "[a](docs/skips/README.md#x) [b](src/craik/experiments/spirals/mechanism/README.md) [c](src/craik/losses.py) [d](#y)"
+    text = "[a](docs/skips/README.md#x) [b](packages/zoo/src/mechlearn_zoo/experiments/spirals/mechanism/README.md) "
+    text += "[c](packages/mechlearn/src/mechlearn/losses.py) [d](#y)"
     turned = site.relinked(text, ROOT / "README.md", "index.md")
     assert turned == "[a](skips/README.md#x) [b](experiments/spirals/mechanism.md) c [d](#y)"
 
 
 def test_links_out_of_a_folder_are_counted_from_the_page_s_place():
-    readme = ROOT / "src/craik/experiments/spirals/search/README.md"
+    readme = ROOT / "packages/zoo/src/mechlearn_zoo/experiments/spirals/search/README.md"
     turned = site.relinked(
         "[x](../mechanism/README.md) [y](../../../../../docs/skips/README.md)", readme, site.generated(readme)
     )
@@ -39,16 +40,16 @@ def test_code_keeps_its_brackets():
 
 
 def test_names_of_a_door_are_found_where_they_are_defined():
-    assert site.imported("craik.agreement")["AndMask"] == "craik.agreement.rules.and_mask.AndMask"
-    assert site.summary("craik.agreement.rules.and_mask.AndMask").startswith("The AND-mask: ")
-    assert site.summary("craik.agreement.rules.and_mask.Nothing") == ""
+    assert site.imported("mechlearn.agreement")["AndMask"] == "mechlearn.agreement.rules.and_mask.AndMask"
+    assert site.summary("mechlearn.agreement.rules.and_mask.AndMask").startswith("The AND-mask: ")
+    assert site.summary("mechlearn.agreement.rules.and_mask.Nothing") == ""
 
 
 def test_a_room_s_page_begins_with_what_its_door_gives():
-    page = site.api_of(ROOT / "src" / "craik" / "skips")
+    page = site.api_of(ROOT / "packages/mechlearn/src/mechlearn/skips")
     modules = [line.removeprefix("::: ") for line in page.splitlines() if line.startswith(":::")]
-    assert "- [`match`][craik.skips.matching.match]: Predict" in page
-    assert modules.index("craik.skips.matching") < modules.index("craik.skips.matchings.paths")
+    assert "- [`match`][mechlearn.skips.matching.match]: Predict" in page
+    assert modules.index("mechlearn.skips.matching") < modules.index("mechlearn.skips.matchings.paths")
     assert len(set(modules)) == len(modules)
 
 

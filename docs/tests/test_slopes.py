@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab import Measurement, Rows, above, at_least, at_most, below, between, equal, high_below, low_above, within_factor
+from claimlab import Measurement, Rows, above, at_least, at_most, below, between, equal, high_below, low_above, within_factor
 
 TABLES = Path(__file__).parents[2] / "docs" / "tables"
 

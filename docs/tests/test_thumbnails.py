@@ -22,7 +22,7 @@ def thumbnails():
 def test_each_picture_is_shown_and_small():
     shown = [
         name
-        for readme in ROOT.glob("src/craik/experiments/*/*/README.md")
+        for readme in ROOT.glob("packages/zoo/src/mechlearn_zoo/experiments/*/*/README.md")
         for name in re.findall(r"docs/gallery/rows/([\w-]+)\.png\)", readme.read_text())
     ]
     assert sorted(shown) == sorted(path.stem for path in PLACE.glob("*.png"))

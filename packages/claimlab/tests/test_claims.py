@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab.claims import (
+from claimlab.claims import (
     EARLY_STOPPING,
     Claim,
     EachSeed,
@@ -20,9 +20,9 @@ from craik.lab.claims import (
     judge,
     where_stopped,
 )
-from craik.lab.conditions import above, high_below, low_above
-from craik.lab.errors import LabError
-from craik.lab.rows import Rows
+from claimlab.conditions import above, high_below, low_above
+from claimlab.errors import LabError
+from claimlab.rows import Rows
 
 FINITE = st.floats(-1e6, 1e6, allow_subnormal=False)
 

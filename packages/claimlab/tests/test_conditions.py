@@ -1,7 +1,7 @@
 import pytest
 
-from craik.lab.claims import Measurement
-from craik.lab.conditions import (
+from claimlab.claims import Measurement
+from claimlab.conditions import (
     above,
     at_least,
     at_most,

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from craik.lab.drawing import COLOURS, Animation, band, colour, house_style, panels
+from claimlab.drawing import COLOURS, Animation, band, colour, house_style, panels
 
 
 def curves():

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from craik.lab import Experiment, Preset
-from craik.lab.errors import LabError, UsageError
-from craik.lab.experiment import Listing, listing, load
+from claimlab import Experiment, Preset
+from claimlab.errors import LabError, UsageError
+from claimlab.experiment import Listing, listing, load
 from fake_copies import edit, folder_of
 
 
@@ -33,7 +33,7 @@ def test_two_experiments_of_one_name_are_refused(package):
 
 
 def test_the_command_line_starts_without_torch_and_matplotlib():
-    code = "import sys; from craik.lab.cli import main; main(['list']); "
+    code = "import sys; from claimlab.cli import main; main(['list']); "
     code += "print(sorted({'torch', 'matplotlib', 'jinja2', 'rich'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -6,10 +6,10 @@ from annotated_types import Ge, Gt, MinLen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab import check_limits, values
-from craik.lab.errors import LabError, UsageError
-from craik.lab.fields import build, parse_overrides, parse_value, settings_of
-from craik.lab.values import written
+from claimlab import check_limits, values
+from claimlab.errors import LabError, UsageError
+from claimlab.fields import build, parse_overrides, parse_value, settings_of
+from claimlab.values import written
 
 
 @dataclass(frozen=True)

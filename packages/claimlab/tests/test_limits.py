@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 import pytest
 from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
-from craik.lab import Positive, Share, check_limits
+from claimlab import Positive, Share, check_limits
 
 INFINITE, NAN = float("inf"), float("nan")
 

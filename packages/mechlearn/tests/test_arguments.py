@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_decay,
     check_floats,
@@ -179,10 +179,10 @@ def test_the_least_and_the_greatest_number_where_they_can_be_looked_at(as_instal
 
 def test_shapes_are_checked_in_every_room_that_has_some(pytestconfig):
     asked = pytestconfig.getoption("jaxtyping_packages").split(",")
-    source = Path(__file__).parents[3] / "src" / "craik"
+    source = Path(__file__).parents[1] / "src" / "mechlearn"
     rooms = {
         path.relative_to(source).parts[0].removesuffix(".py")
         for path in source.rglob("*.py")
         if "jaxtyping" in path.read_text()
     }
-    assert {f"craik.{room}" for room in rooms} <= set(asked)
+    assert {f"mechlearn.{room}" for room in rooms} <= set(asked)

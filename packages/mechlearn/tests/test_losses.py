@@ -5,7 +5,7 @@ import torch
 from torch.distributions import Bernoulli, Normal
 
 import skips_oracles as oracles
-from craik import losses
+from mechlearn import losses
 
 FRAME = (2, 3)
 

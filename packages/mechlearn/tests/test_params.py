@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik import params
+from mechlearn import params
 
 
 def test_parameters_and_constants_share_out_a_module():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.scaling import in_range, lengths, power_of_two, row_powers, widened
+from mechlearn.scaling import in_range, lengths, power_of_two, row_powers, widened
 
 
 def test_powers_of_two_below_what_is_given():

@@ -1,6 +1,6 @@
 import pytest
 
-from craik.schedules import Constant, Inverse, Linear, StepDecay
+from mechlearn.schedules import Constant, Inverse, Linear, StepDecay
 
 
 def test_linear_is_the_thesis_schedule():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.solvers import conjugate_gradients, neumann_series
+from mechlearn.solvers import conjugate_gradients, neumann_series
 
 SHAPES = ((2, 3), (4,), ())
 SIZE = 11

@@ -14,24 +14,24 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import torch
-from craik_benchmarks.entrants.masks.methods import PLAIN, Method, methods
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.entrants.masks.reference import Reference, Score, reference, score
-from craik_benchmarks.entrants.masks.targets import judged
-from craik_benchmarks.entrants.masks.workloads import WORKLOADS
-from craik_benchmarks.measuring.devices import awaited, check_device, gpu_peak_level, on_gpu, rounding
-from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
-from craik_benchmarks.measuring.peers import NotRunError
-from craik_benchmarks.measuring.settings import check_known, check_least
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
+from mechlearn_zoo_benchmarks.entrants.masks.methods import PLAIN, Method, methods
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.entrants.masks.reference import Reference, Score, reference, score
+from mechlearn_zoo_benchmarks.entrants.masks.targets import judged
+from mechlearn_zoo_benchmarks.entrants.masks.workloads import WORKLOADS
+from mechlearn_zoo_benchmarks.measuring.devices import awaited, check_device, gpu_peak_level, on_gpu, rounding
+from mechlearn_zoo_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
+from mechlearn_zoo_benchmarks.measuring.settings import check_known, check_least
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
 from torch import Generator
 
-from craik.lab import Row, Rows
-from craik.lab.errors import LabError, suggestion
+from claimlab import Row, Rows
+from claimlab.errors import LabError, suggestion
 
 Announce = Callable[[str], None]
 
-OURS = (PLAIN, "craik")
+OURS = (PLAIN, "mechlearn")
 """The methods whose failure is the benchmark's."""
 
 
@@ -153,7 +153,7 @@ def _warm_up(method: Method, problem: Problem, expected: Reference, config: Conf
         first = seconds(lambda step=step, results=results: results.append(step()), lambda: None, config.clock)
         found = score([p.grad for p in problem.parameters if p.grad is not None], expected)
         problem.clean()
-        # A first step may do what no later one does (craik's checks its formulas): time another, unless it takes too long.
+        # A first step may do what no later one does (mechlearn's checks its formulas): time another, unless it takes too long.
         # On a GPU it compiles: seconds that say nothing of the next.
         again = first < config.budget / 2 or on_gpu(config.device)
         usual = turn(step, problem.clean, config.turn, config.clock) if again else first

@@ -18,31 +18,31 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
-from craik_benchmarks.entrants.masks.networks import initialise, resnet
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import Step, interleaved, threads, turn
+from mechlearn_zoo_benchmarks.entrants.masks.networks import initialise, resnet
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, threads, turn
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Homogeneous, Qualitative, Rule, StandardErrors
-from craik.agreement.kernels.compiled import load
-from craik.agreement.kernels.library import BuildError
-from craik.lab import Row
-from craik.nn.perceptrons import mlp
-from craik.penalties import pcgrad_gradients
-from craik.tasks.boards.spirals import HeldOut, spirals
+from claimlab import Row
+from mechlearn.agreement import Agreement, AndMask, Homogeneous, Qualitative, Rule, StandardErrors
+from mechlearn.agreement.kernels.compiled import load
+from mechlearn.agreement.kernels.library import BuildError
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.penalties import pcgrad_gradients
+from mechlearn_zoo.tasks.boards.spirals import HeldOut, spirals
 
 Announce = Callable[[str], None]
 
-PLAIN, AND_MASK, COMPILED = "plain backprop", "craik AND-mask", ", compiled"
+PLAIN, AND_MASK, COMPILED = "plain backprop", "mechlearn AND-mask", ", compiled"
 
 RULES: dict[str, Rule] = {
     AND_MASK: AndMask(1.0),
-    "craik conflict": Qualitative(0.2),
-    "craik conflict, every third step": Qualitative(0.2, errors=StandardErrors(every=3)),
-    "craik conflict, memory": Qualitative(0.2, errors=StandardErrors(memory=0.75, every=3)),
-    "craik conflict, Cochran": Homogeneous(0.05),
+    "mechlearn conflict": Qualitative(0.2),
+    "mechlearn conflict, every third step": Qualitative(0.2, errors=StandardErrors(every=3)),
+    "mechlearn conflict, memory": Qualitative(0.2, errors=StandardErrors(memory=0.75, every=3)),
+    "mechlearn conflict, Cochran": Homogeneous(0.05),
     AND_MASK + COMPILED: AndMask(1.0),
-    "craik conflict" + COMPILED: Qualitative(0.2),
+    "mechlearn conflict" + COMPILED: Qualitative(0.2),
 }
 """By the name that rows have; those that end so use the compiled kernels."""
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
-from craik_benchmarks.measuring.settings import check_least
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
+from mechlearn_zoo_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
+from mechlearn_zoo_benchmarks.measuring.settings import check_least
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from craik.lab import Row
-from craik.nn.perceptrons import mlp
-from craik.surfaces import Consistency, Landscape, Score, Subspace, inconsistency, landscape_of_model
+from claimlab import Row
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.surfaces import Consistency, Landscape, Score, Subspace, inconsistency, landscape_of_model
 
 Announce = Callable[[str], None]
 
@@ -30,9 +30,9 @@ MOST_STEPS = 1000
 
 METHODS = {
     "plain": "plain backpropagation",
-    "hessian": "craik: Hessian-vector product",
-    "gauss-newton": "craik: Gauss-Newton product",
-    "score": "craik: score, a product",
+    "hessian": "mechlearn: Hessian-vector product",
+    "gauss-newton": "mechlearn: Gauss-Newton product",
+    "score": "mechlearn: score, a product",
 }
 
 

@@ -20,23 +20,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from craik_benchmarks.entrants import finite
-from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
-from craik_benchmarks.measuring.settings import check_least
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
+from mechlearn_zoo_benchmarks.entrants import finite
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError, installed, versioned
+from mechlearn_zoo_benchmarks.measuring.settings import check_least
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
 from torch.func import functional_call, grad
 
-from craik.lab import Row
-from craik.methods.control import Batch, PopArtLinear, Rollout, gae, meta_objective, promp_objective, vtrace
-from craik.methods.control.reachability import Memory, Reachability, remember, similarity
-from craik.nn.perceptrons import relu_mlp
+from claimlab import Row
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.methods.control import Batch, PopArtLinear, Rollout, gae, meta_objective, promp_objective, vtrace
+from mechlearn_zoo.methods.control.reachability import Memory, Reachability, remember, similarity
 
 Announce = Callable[[str], None]
 OLDEST = (0, 14)
 """torchrl's oldest version that is compared with: before it the functions had other defaults, and no PopArtValueNorm."""
 DISCOUNT, LAMBDA = 0.99, 0.95
-LOOP, OURS, PEER = "literal loop", "craik", "torchrl"
+LOOP, OURS, PEER = "literal loop", "mechlearn", "torchrl"
 
 
 @dataclass(frozen=True)

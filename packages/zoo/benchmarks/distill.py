@@ -15,16 +15,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
-from craik_benchmarks.entrants.unrolls import populations
-from craik_benchmarks.entrants.unrolls.methods import PLAIN, Compute, Method, methods
-from craik_benchmarks.entrants.unrolls.problem import Unrolling, unrolling
-from craik_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
-from craik_benchmarks.measuring.peers import NotRunError
-from craik_benchmarks.measuring.timing import interleaved, ratio, seconds, threads
+from mechlearn_zoo_benchmarks.entrants.unrolls import populations
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import PLAIN, Compute, Method, methods
+from mechlearn_zoo_benchmarks.entrants.unrolls.problem import Unrolling, unrolling
+from mechlearn_zoo_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
+from mechlearn_zoo_benchmarks.measuring.timing import interleaved, ratio, seconds, threads
 from torch import Generator, Tensor
 
-from craik.lab import Row
-from craik.lab.errors import LabError, suggestion
+from claimlab import Row
+from claimlab.errors import LabError, suggestion
 
 Announce = Callable[[str], None]
 
@@ -99,7 +99,7 @@ class Copies(NamedTuple):
 
     def of(self, key: str, dtype: torch.dtype, n: int) -> Unrolling:
         """Return what a method is prepared with."""
-        if key.startswith("craik"):
+        if key.startswith("mechlearn"):
             return (self.double if dtype == torch.float64 else self.ours).first(n)
         return self.given.first(n).copy(dtype)
 
@@ -146,7 +146,7 @@ def _workload(problem: str, n: int, copies: Copies, config: Config, announce: An
         except NotRunError as reason:
             refused[key] = str(reason)
         except Exception as error:
-            if key == PLAIN or key.startswith("craik"):
+            if key == PLAIN or key.startswith("mechlearn"):
                 raise
             # A peer that breaks is a finding about that peer, no reason to lose the other rows.
             refused[key] = f"failed: {type(error).__name__}: {error}".splitlines()[0]

@@ -16,7 +16,7 @@
 - align: five iterations on 300 sentences, beside nltk's first IBM model, whose probabilities must be equal; two further rows
   have the diagonal prior, which nltk's model lacks, and 10,000 sentences.
 
-Attacks on classifiers are `craik bench robustness`. A peer that is not installed leaves a row that says so.
+Attacks on classifiers are `mechlearn bench robustness`. A peer that is not installed leaves a row that says so.
 """
 
 import random
@@ -27,30 +27,30 @@ from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import torch
-from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
-from craik_benchmarks.measuring.timing import Step, interleaved, seconds, threads
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError, installed, versioned
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, seconds, threads
 from torch import Generator, Tensor, nn
 
-from craik.experiments.language.eager.attention import Attention
-from craik.lab import Row
-from craik.methods.language.alignment import Fillers, align, eager_feasible
-from craik.methods.language.eager import IGNORED, EagerTranslator, eager_loss, stacked
-from craik.methods.language.grammar import EmbeddingGrammar, Vectors
-from craik.methods.language.masked import Corruption, corrupt
-from craik.methods.language.ngrams import Bleu, self_bleu
-from craik.methods.language.sampling import choose, gumbel
-from craik.methods.language.schemas import substituted
-from craik.methods.language.scoring import Scorer, score
-from craik.methods.language.seqgan import rollouts
-from craik.methods.language.step_model import RecurrentModel
-from craik.methods.language.trellis import Trellis, TrellisNet
-from craik.methods.language.vocabulary import BEGIN, END, MASK
-from craik.nn.transformer import from_bert
-from craik.tasks.text.reorderings import FILLERS, reorderings, vocabulary
-from craik.tasks.text.schema_world import SchemaWorld
+from claimlab import Row
+from mechlearn_zoo.experiments.language.eager.attention import Attention
+from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible
+from mechlearn_zoo.methods.language.eager import IGNORED, EagerTranslator, eager_loss, stacked
+from mechlearn_zoo.methods.language.grammar import EmbeddingGrammar, Vectors
+from mechlearn_zoo.methods.language.masked import Corruption, corrupt
+from mechlearn_zoo.methods.language.ngrams import Bleu, self_bleu
+from mechlearn_zoo.methods.language.sampling import choose, gumbel
+from mechlearn_zoo.methods.language.schemas import substituted
+from mechlearn_zoo.methods.language.scoring import Scorer, score
+from mechlearn_zoo.methods.language.seqgan import rollouts
+from mechlearn_zoo.methods.language.step_model import RecurrentModel
+from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet
+from mechlearn_zoo.methods.language.vocabulary import BEGIN, END, MASK
+from mechlearn_zoo.nn.transformer import from_bert
+from mechlearn_zoo.tasks.text.reorderings import FILLERS, reorderings, vocabulary
+from mechlearn_zoo.tasks.text.schema_world import SchemaWorld
 
 Announce = Callable[[str], None]
-LANGUAGE = "pip install -e '.[language]'"
+LANGUAGE = "pip install 'mechlearn-zoo[language]'"
 
 
 @dataclass(frozen=True)
@@ -110,17 +110,17 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
 
 
 def _rows(name: str, pair: Pair, config: Config) -> Iterator[Row]:
-    steps = {"craik": pair.ours, pair.peer: pair.theirs}
+    steps = {"mechlearn": pair.ours, pair.peer: pair.theirs}
     for step in steps.values():
         seconds(step, _nothing, config.clock)
     clean = dict.fromkeys(steps, _nothing)
     rounds = dict.fromkeys(steps, config.repeats)
     times = interleaved(steps, clean, rounds, config.turn, Generator().manual_seed(config.seed), config.clock)
-    over = [one / (other * pair.factor) for one, other in zip(times["craik"], times[pair.peer], strict=True)]
+    over = [one / (other * pair.factor) for one, other in zip(times["mechlearn"], times[pair.peer], strict=True)]
     yield _row(name, pair.peer, [1.0], config) | {"seconds": statistics.median(times[pair.peer]) * pair.factor}
     exact = None if pair.difference is None else pair.difference <= 1e-5
-    yield _row(name, f"craik {name}", over, config) | {
-        "seconds": statistics.median(times["craik"]), "exact": exact, "difference": pair.difference,
+    yield _row(name, f"mechlearn {name}", over, config) | {
+        "seconds": statistics.median(times["mechlearn"]), "exact": exact, "difference": pair.difference,
     }  # fmt: skip
 
 
@@ -282,7 +282,7 @@ def eager(config: Config) -> Pair:
 
 def grammar(config: Config) -> Pair:
     """Ten terminals expanded, beside exact neighbours within the radius."""
-    neighbours = installed("sklearn.neighbors", "pip install -e '.[sklearn]'")
+    neighbours = installed("sklearn.neighbors", "pip install 'mechlearn[tables]'")
     count, size = (50, 5) if config.small else (50_000, 300)
     # Words in a thousand clusters, so that a radius holds some of them and not all.
     centres = torch.randn(1000, size, generator=_seeded(config))
@@ -327,9 +327,9 @@ def aligners(config: Config) -> Iterator[Row]:
     peer = f"nltk's IBM model 1, {few} sentences"
     steps: dict[str, Step] = {
         peer: lambda: translate.IBMModel1(words, 5),
-        "craik align": lambda: align(pairs, 5, 0.0, None),
-        "craik align, diagonal": lambda: align(pairs, 5),
-        f"craik align, diagonal, {many} sentences": lambda: align(more, 5),
+        "mechlearn align": lambda: align(pairs, 5, 0.0, None),
+        "mechlearn align, diagonal": lambda: align(pairs, 5),
+        f"mechlearn align, diagonal, {many} sentences": lambda: align(more, 5),
     }
     table: Any = translate.IBMModel1(words, 5).translation_table
     ours = align(pairs, 5, 0.0, None)
@@ -342,8 +342,8 @@ def aligners(config: Config) -> Iterator[Row]:
     for method, found in times.items():
         over = [one / other for one, other in zip(found, times[peer], strict=True)]
         yield _row("align", method, over, config) | {
-            "seconds": statistics.median(found), "exact": away < 1e-8 if method == "craik align" else None,
-            "difference": away if method == "craik align" else None, "version": versioned("nltk") if method == peer else "",
+            "seconds": statistics.median(found), "exact": away < 1e-8 if method == "mechlearn align" else None,
+            "difference": away if method == "mechlearn align" else None, "version": versioned("nltk") if method == peer else "",
             "note": f"{statistics.median(found):.2f} s",
         }  # fmt: skip
 

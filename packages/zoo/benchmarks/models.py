@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from craik_benchmarks.entrants.grids import GRIDS
-from craik_benchmarks.entrants.grids import rows as grid_rows
-from craik_benchmarks.entrants.masks.methods import Method, craik, plain, running_sums
-from craik_benchmarks.entrants.masks.methods.craik import paths
-from craik_benchmarks.entrants.masks.models import MODELS
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import interleaved, ratio, threads
+from mechlearn_zoo_benchmarks.entrants.grids import GRIDS
+from mechlearn_zoo_benchmarks.entrants.grids import rows as grid_rows
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method, mechlearn, plain, running_sums
+from mechlearn_zoo_benchmarks.entrants.masks.methods.craik import paths
+from mechlearn_zoo_benchmarks.entrants.masks.models import MODELS
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import interleaved, ratio, threads
 from torch import Generator
 
-from craik.agreement import Agreement, AndMask, Record
-from craik.lab import Row
-from craik.lab.errors import suggestion
+from claimlab import Row
+from claimlab.errors import suggestion
+from mechlearn.agreement import Agreement, AndMask, Record
 
 Announce = Callable[[str], None]
 
@@ -78,7 +78,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
 
 def _row(name: str, problem: Problem, config: Config) -> Row:
     record, share = _paths(problem.copy())
-    chosen: dict[str, Method] = {"plain": plain.METHOD, "craik": craik.METHOD}
+    chosen: dict[str, Method] = {"plain": plain.METHOD, "mechlearn": mechlearn.METHOD}
     if config.loop:
         chosen["loop"] = running_sums.METHOD
     copies = {key: problem.copy() for key in chosen}
@@ -88,10 +88,10 @@ def _row(name: str, problem: Problem, config: Config) -> Row:
     clean = {key: copy.clean for key, copy in copies.items()}
     generator = Generator().manual_seed(config.seed)
     times = interleaved(steps, clean, dict.fromkeys(steps, config.repeats), 0.0, generator, config.clock)
-    found = ratio(times["craik"], times["plain"])
+    found = ratio(times["mechlearn"], times["plain"])
     return {
         "workload": name,
-        "method": "craik",
+        "method": "mechlearn",
         "ratio": found.median,
         "low": found.low,
         "high": found.high,

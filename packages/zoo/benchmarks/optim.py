@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from craik_benchmarks.entrants.optimisers.methods import FUSED, Method, methods
-from craik_benchmarks.entrants.optimisers.workloads import WORKLOADS, parameters
-from craik_benchmarks.measuring.peers import NotRunError
-from craik_benchmarks.measuring.settings import check_known, check_least
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads, turn
+from mechlearn_zoo_benchmarks.entrants.optimisers.methods import FUSED, Method, methods
+from mechlearn_zoo_benchmarks.entrants.optimisers.workloads import WORKLOADS, parameters
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
+from mechlearn_zoo_benchmarks.measuring.settings import check_known, check_least
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, threads, turn
 from torch import Generator, Tensor
 
-from craik.lab import Row
-from craik.lab.errors import suggestion
+from claimlab import Row
+from claimlab.errors import suggestion
 
 Announce = Callable[[str], None]
 

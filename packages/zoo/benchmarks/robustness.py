@@ -17,20 +17,20 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import torch
-from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError, installed, versioned
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor, nn
 
-from craik.lab import Row
-from craik.methods.robustness.evasion import logits_of, loss, maximum_confidence, missed
-from craik.methods.robustness.norms import Ball
-from craik.methods.robustness.poisoning import Sample, fit, flipped, joined, logistic, poisoning_gradient
-from craik.methods.robustness.reprogramming import LabelMap, Program, reprogramming_loss
-from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.digits import digits
+from claimlab import Row
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.methods.robustness.evasion import logits_of, loss, maximum_confidence, missed
+from mechlearn_zoo.methods.robustness.norms import Ball
+from mechlearn_zoo.methods.robustness.poisoning import Sample, fit, flipped, joined, logistic, poisoning_gradient
+from mechlearn_zoo.methods.robustness.reprogramming import LabelMap, Program, reprogramming_loss
+from mechlearn_zoo.tasks.pictures.digits import digits
 
 Announce = Callable[[str], None]
-PLAIN, OURS = "plain input gradients", "craik"
+PLAIN, OURS = "plain input gradients", "mechlearn"
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
-from craik_benchmarks.entrants.following.states import Spent, alignments, rollouts, vectors
-from craik_benchmarks.entrants.following.ways import ALONE, BASE, BYTES, Way, matching, one_step, stepping
-from craik_benchmarks.entrants.following.worlds import SIZES, SMALL, Size, with_floats, world
-from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads
+from mechlearn_zoo_benchmarks.entrants.following.states import Spent, alignments, rollouts, vectors
+from mechlearn_zoo_benchmarks.entrants.following.ways import ALONE, BASE, BYTES, Way, matching, one_step, stepping
+from mechlearn_zoo_benchmarks.entrants.following.worlds import SIZES, SMALL, Size, with_floats, world
+from mechlearn_zoo_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads
 from torch import Generator
 
-from craik.lab import Row
-from craik.lab.errors import LabError, suggestion
+from claimlab import Row
+from claimlab.errors import LabError, suggestion
 
 Announce = Callable[[str], None]
 
@@ -185,7 +185,7 @@ def _nothing() -> None:
 def _peaks(size: str, config: Config, announce: Announce) -> dict[str, int]:
     """Return the peak level of each method that holds a data set and takes a step on a batch of it."""
     found: dict[str, int] = {}
-    for method in (BASE, "craik", BYTES):
+    for method in (BASE, "mechlearn", BYTES):
         announce(f"memory of {method}, {size}")
         arguments = {
             "size": size,

@@ -4,7 +4,7 @@ A 51 x 51 plane of a trained-size network. The literal loop, `ratio` 1, writes t
 model and calls it; loss-landscapes does the same in its own way (its rows at odd places lie one step lower than those at
 even places, so that its points are compared where they are). `exact` says whether values equal the literal loop's to 1e-6.
 The second workload is a forward and backward pass of one convolution, 64 channels on 64 x 64, with PyTorch's own as `ratio` 1,
-CoordConv as the paper's code does it (channels concatenated) and craik's (folded).
+CoordConv as the paper's code does it (channels concatenated) and mechlearn's (folded).
 """
 
 import copy
@@ -15,24 +15,24 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
-from craik_benchmarks.measuring.timing import Step, interleaved, threads
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError, installed, versioned
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, threads
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.lab import Row
-from craik.nn.coordinates import CoordConv2d, add_coordinates
-from craik.nn.perceptrons import relu_mlp
-from craik.params import Params, add_scaled
-from craik.surfaces import between, plane, surface_of_model
+from claimlab import Row
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.params import Params, add_scaled
+from mechlearn.surfaces import between, plane, surface_of_model
+from mechlearn_zoo.nn.coordinates import CoordConv2d, add_coordinates
 
 Announce = Callable[[str], None]
 
 NETWORKS = {"small": ((32, 32), 64), "deep": ((16,) * 24, 64), "wide": ((64, 64), 256)}
 """Hidden units, and examples that the loss is a mean of."""
 
-LITERAL, PEER, OURS = "a model at a time", "loss-landscapes", "craik plane"
-CONV, CONCATENATED, FOLDED = "Conv2d", "CoordConv, concatenated", "craik CoordConv2d"
+LITERAL, PEER, OURS = "a model at a time", "loss-landscapes", "mechlearn plane"
+CONV, CONCATENATED, FOLDED = "Conv2d", "CoordConv, concatenated", "mechlearn CoordConv2d"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Config:
     networks: tuple[str, ...] = ("small", "deep", "wide")
     """Perceptrons on 64 inputs: small, 2 x 32 with 64 examples; deep, 24 x 16 with 64; wide, 2 x 64 with 256."""
     chunk: int = 128
-    """Points that craik evaluates at once."""
+    """Points that mechlearn evaluates at once."""
     channels: int = 64
     """Of the convolution."""
     side: int = 64
@@ -78,7 +78,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
 
 
 def planes(config: Config, announce: Announce, hidden: tuple[int, ...], examples: int) -> Iterator[Row]:
-    """Measure a plane by a loop, by the peer and by craik."""
+    """Measure a plane by a loop, by the peer and by mechlearn."""
     models = [relu_mlp((64, *hidden, 10), Generator().manual_seed(config.seed + i)) for i in range(3)]
     generator = Generator().manual_seed(config.seed)
     x = torch.randn(examples, 64, generator=generator)
@@ -129,7 +129,7 @@ def literal(
 
 
 def ours(model: nn.Module, axes: tuple[Params, Params], at: tuple[Tensor, Tensor], x: Tensor, y: Tensor, chunk: int) -> Tensor:
-    """Return the plane by craik."""
+    """Return the plane by mechlearn."""
     surface = surface_of_model(model, by_example, [(x, y, y * 0)])
     return plane(surface.mean, surface.parameters, *axes, at, chunk)
 

@@ -13,26 +13,26 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from craik_benchmarks.measuring.peers import installed
-from craik_benchmarks.measuring.timing import Step, interleaved, threads
+from mechlearn_zoo_benchmarks.measuring.peers import installed
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, threads
 from torch import Generator, Tensor
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.lab import Row
-from craik.methods.worlds.acting import LinearController, Watched, World, population_returns
-from craik.methods.worlds.dividing import closure
-from craik.methods.worlds.dreaming import DreamWorld
-from craik.methods.worlds.world_model import MixtureRNN
-from craik.nn.autoencoders import ConvVAE
-from craik.nn.mixtures import mixture_log_prob
-from craik.tasks.frames.take_cover import TakeCover
+from claimlab import Row
+from mechlearn_zoo.methods.worlds.acting import LinearController, Watched, World, population_returns
+from mechlearn_zoo.methods.worlds.dividing import closure
+from mechlearn_zoo.methods.worlds.dreaming import DreamWorld
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
+from mechlearn_zoo.nn.autoencoders import ConvVAE
+from mechlearn_zoo.nn.mixtures import mixture_log_prob
+from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 
 Announce = Callable[[str], None]
 
 WORKLOADS = ("dream", "take-cover", "mixture", "closure")
-OURS, LOOP, SINGLE = "craik, one loop", "loop over candidates", "loop over candidates and episodes"
-DENSITY, TORCH = "craik mixture_log_prob", "torch.distributions.MixtureSameFamily"
-CLOSURE, WARSHALL = "craik closure", "networkx floyd_warshall"
+OURS, LOOP, SINGLE = "mechlearn, one loop", "loop over candidates", "loop over candidates and episodes"
+DENSITY, TORCH = "mechlearn mixture_log_prob", "torch.distributions.MixtureSameFamily"
+CLOSURE, WARSHALL = "mechlearn closure", "networkx floyd_warshall"
 
 
 @dataclass(frozen=True)

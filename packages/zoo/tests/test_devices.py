@@ -5,20 +5,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-CRAIK = Path(__file__).parents[1]
+PACKAGES = Path(__file__).parents[2]
 
 FILES = [
     *(
-        f"methods/control/test_{name}.py"
+        f"zoo/tests/methods/control/test_{name}.py"
         for name in ("counterfactual", "empowerment", "entropy", "one_shot", "popart", "reachability")
     ),
-    *(f"methods/language/test_{name}.py" for name in ("eager", "grammar", "masked", "ngrams", "schemas", "seqgan", "trellis")),
-    "methods/robustness/test_poisoning.py",
-    "methods/robustness/test_reprogramming.py",
-    "methods/worlds/test_forward_models.py",
-    "nn/test_graphs.py",
-    "skips/matchings/test_soft.py",
-    "trajectories/test_finite.py",
+    *(
+        f"zoo/tests/methods/language/test_{name}.py"
+        for name in ("eager", "grammar", "masked", "ngrams", "schemas", "seqgan", "trellis")
+    ),
+    "zoo/tests/methods/robustness/test_poisoning.py",
+    "zoo/tests/methods/robustness/test_reprogramming.py",
+    "zoo/tests/methods/worlds/test_forward_models.py",
+    "zoo/tests/nn/test_graphs.py",
+    "mechlearn/tests/skips/matchings/test_soft.py",
+    "mechlearn/tests/trajectories/test_finite.py",
 ]
 """`make device` runs more, of which some fail for what the pretence cannot know."""
 
@@ -29,9 +32,9 @@ SLOW = ("lemma_one_by_enumeration", "literal_iteration[0]", "keep_every_rule", "
 def test_tensors_lie_beside_the_inputs():
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=short"]
     done = subprocess.run(
-        [*command, "-k", f"not ({' or '.join(SLOW)})", *(str(CRAIK / name) for name in FILES)],
-        env=os.environ | {"CRAIK_DEVICE": "pretended", "JAXTYPING_DISABLE": "1"},  # shapes are looked at elsewhere
-        cwd=CRAIK.parents[1],
+        [*command, "-k", f"not ({' or '.join(SLOW)})", *(str(PACKAGES / name) for name in FILES)],
+        env=os.environ | {"MECHLEARN_DEVICE": "pretended", "JAXTYPING_DISABLE": "1"},  # shapes are looked at elsewhere
+        cwd=PACKAGES.parent,
         capture_output=True,
         text=True,
         check=False,
@@ -49,14 +52,14 @@ def made_by_the_library(x):
 def test_what_mixes_devices_fails_where_one_is_pretended(tmp_path):
     program = f"""
 import sys
-sys.path.insert(0, {str(CRAIK.parent / "made_up")!r})
+sys.path.insert(0, {str(Path(__file__).parent / "made_up")!r})
 import torch
 from on_device import SOURCE, TESTS, Pretended
 with Pretended():
     mixed = {{}}
-    exec(compile({MIXED!r}, SOURCE + "/mixed.py", "exec"), mixed)
+    exec(compile({MIXED!r}, SOURCE[0] + "/mixed.py", "exec"), mixed)
     own = {{}}
-    exec(compile("import torch; x = torch.ones(3); y = x.cpu()", TESTS + "/own.py", "exec"), own)
+    exec(compile("import torch; x = torch.ones(3); y = x.cpu()", TESTS[0] + "/own.py", "exec"), own)
     assert own["x"].device.type == "cuda" and own["y"].device.type == "cpu"
     mixed["made_by_the_library"](own["y"])
     try:

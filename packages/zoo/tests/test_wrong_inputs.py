@@ -1,6 +1,6 @@
 """Public doors given what they do not take: a sentence with the rule and what was found, and nothing is taken in silence.
 
-The agreement room's own list is in `tests/craik/agreement/test_doors.py`.
+The agreement room's own list is in `packages/mechlearn/tests/agreement/test_doors.py`.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import craik
+import mechlearn
 import wrong_kinds
 import wrong_tensors
 
@@ -29,7 +29,7 @@ TAKEN = {
 def found(request) -> list[dict]:
     """What all of them ended in, from a process of its own: without the type checker that these tests run under."""
     here = Path(request.param.__file__)
-    places = [Path(craik.__file__).parent.parent, here.parent, here.parent.parent]
+    places = [Path(mechlearn.__file__).parent.parent, here.parent, here.parent.parent]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, here], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from craik.lab.conditions import Condition, Earlier
-from craik.lab.errors import LabError
-from craik.lab.rows import Row, Rows, Scalar
+from claimlab.conditions import Condition, Earlier
+from claimlab.errors import LabError
+from claimlab.rows import Row, Rows, Scalar
 
 Kind = Literal["claim", "hypothesis", "control", "erratum", "ours"]
 """Whose sentence it is and what for: a text's claim or hypothesis, a control, an erratum of ours to a text, a claim of ours."""

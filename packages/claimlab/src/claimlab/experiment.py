@@ -17,15 +17,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from craik.lab.claims import Claim
-from craik.lab.errors import LabError, UsageError, suggestion
-from craik.lab.rows import Row, Rows
-from craik.lab.sweeping.declared import Ranges
+from claimlab.claims import Claim
+from claimlab.errors import LabError, UsageError, suggestion
+from claimlab.rows import Row, Rows
+from claimlab.sweeping.declared import Ranges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from craik.lab.drawing import Animation
+    from claimlab.drawing import Animation
 
 C = TypeVar("C")
 
@@ -176,7 +176,7 @@ def load_module(module: str) -> Experiment[Any]:
     try:
         found = getattr(importlib.import_module(module), "EXPERIMENT", None)
     except ImportError as error:
-        raise LabError(f"{module} must be importable, but found {error}; mend it or pip install -e '.[experiments]'") from error
+        raise LabError(f"{module} must be importable, but found {error}; mend it or pip install claimlab") from error
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"
         raise LabError(f"{module} must not raise when imported, but found {raised}; --traceback shows where") from error

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from craik.lab.errors import LabError, UsageError, suggestion
-from craik.lab.values import kind, parse, written
+from claimlab.errors import LabError, UsageError, suggestion
+from claimlab.values import kind, parse, written
 
 RESERVED = (
     "preset",

@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
-from craik.lab.values import kind
+from claimlab.values import kind
 
 Positive = Annotated[float, Gt(0)]
 """A number above 0."""

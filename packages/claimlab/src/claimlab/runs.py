@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from craik.lab.errors import UsageError
-from craik.lab.rows import Row
-from craik.lab.running.run import commit_words
-from craik.lab.running.runfiles import read_run, run_folders
-from craik.lab.values import written
+from claimlab.errors import UsageError
+from claimlab.rows import Row
+from claimlab.running.run import commit_words
+from claimlab.running.runfiles import read_run, run_folders
+from claimlab.values import written
 
 
 def table(directory: Path | str) -> list[Row]:
@@ -60,9 +60,9 @@ def load(directory: Path | str, frame: str = "pandas") -> Any:  # noqa: ANN401  
         raise UsageError(f"a frame must be one of pandas, polars, but found {frame!r}; table gives rows without either")
     rows = table(directory)
     if frame == "polars":
-        import polars  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not craik's to ask for
+        import polars  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not mechlearn's to ask for
 
         return polars.DataFrame(rows, infer_schema_length=None)
-    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not craik's to ask for
+    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not mechlearn's to ask for
 
     return pandas.DataFrame(rows)

@@ -1,7 +1,7 @@
 import pytest
 
-from craik.lab.cli import bench as benches
-from craik.lab.errors import LabError, UsageError
+from claimlab.cli import bench as benches
+from claimlab.errors import LabError, UsageError
 
 BENCH = '''"""A bench: of nothing."""
 from dataclasses import dataclass

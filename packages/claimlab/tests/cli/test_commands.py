@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab import cli
+from claimlab import cli
 from fake_copies import edit, package
 
 __all__ = ["package"]
@@ -72,7 +72,7 @@ def test_run_json_is_one_object_and_nothing_else(claimlab):
 
 def test_a_chatty_experiment_does_not_spoil_the_json(package, tmp_path):
     edit(package, "counter/run.py", "    odd = config", "    print('chatter')\n    odd = config")
-    code = "import sys; from craik.lab.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from claimlab.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "run", "counter-walk", "--package", package, "--json", "--out", "runs"]
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path / "source")
@@ -185,8 +185,11 @@ def test_a_package_in_the_current_folder_is_found(claimlab, package, tmp_path, m
         (("run", "counter-walk", "--preset", "papre"), "did you mean paper?"),
         (("run", "counter-walk", "--out", "file/runs"), "must be writable"),
         (("report", "nowhere"), "nowhere is none"),
-        (("bench", "agreement", "--package", "craik", "--seeds", "3"), "found '--seeds'; did you mean --seed?"),
-        (("bench", "agreement", "--package", "craik", "--quick", "--out", "."), "--out must name a file, but . is a folder"),
+        (("bench", "agreement", "--package", "mechlearn", "--seeds", "3"), "found '--seeds'; did you mean --seed?"),
+        (
+            ("bench", "agreement", "--package", "mechlearn", "--quick", "--out", "."),
+            "--out must name a file, but . is a folder",
+        ),
         (("report", "."), "at least one finished run"),
     ],
 )
@@ -226,7 +229,7 @@ def test_a_fault_of_figures_is_a_sentence(claimlab, package):
 
 
 def test_a_reader_that_leaves_is_no_failure_to_speak_of():
-    code = "import sys; from craik.lab.cli import main; sys.exit(main(['list', '--package', 'craik.experiments']))"
+    code = "import sys; from claimlab.cli import main; sys.exit(main(['list', '--package', 'mechlearn_zoo.experiments']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
     assert process.stderr.read() == b""
@@ -237,13 +240,13 @@ def test_a_reader_that_leaves_is_no_failure_to_speak_of():
 @pytest.mark.parametrize(("missing", "words"), [("rich.console", ("run", "counter-walk")), ("jinja2", ("report", "runs"))])
 def test_a_missing_extra_is_a_sentence(claimlab, monkeypatch, missing, words):
     Path("runs").mkdir()
-    for name in ("craik.lab.showing.terminal", "craik.lab.showing.rendering", "craik.lab.showing.report"):
+    for name in ("claimlab.showing.terminal", "claimlab.showing.rendering", "claimlab.showing.report"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     status, out, said = claimlab(*words)
     assert (status, out) == (1, "")
     assert missing in said
-    assert said.endswith("pip install -e '.[experiments]'\n")
+    assert said.endswith("pip install 'claimlab'\n")
 
 
 def test_a_failure_is_one_sentence_and_status_1(claimlab):
@@ -260,7 +263,7 @@ def test_a_full_disk_is_a_sentence(claimlab, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "rows.jsonl")
 
-    monkeypatch.setattr("craik.lab.running.storage._write_new", full)
+    monkeypatch.setattr("claimlab.running.storage._write_new", full)
     status, _, said = claimlab("run", "counter-walk", "--seeds", "1")
     assert status == 1
     assert said.splitlines()[-1] == (

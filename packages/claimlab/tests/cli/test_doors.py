@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab import cli
-from craik.lab.running.storage import LOCK
-from craik.lab.running.watching.status import STATUS
+from claimlab import cli
+from claimlab.running.storage import LOCK
+from claimlab.running.watching.status import STATUS
 from fake_commands import asleep, command
 from fake_copies import package
 
@@ -127,7 +127,7 @@ def test_no_record_is_obeyed_by_a_terminal_or_a_page(claimlab):
 
 
 def test_no_record_ends_a_cell_or_a_span_of_markdown(claimlab, package, monkeypatch):
-    from craik.lab.showing.rendering import cell, code
+    from claimlab.showing.rendering import cell, code
 
     shown = cell(EVIL)
     assert "<script>" not in shown
@@ -152,7 +152,7 @@ def test_a_lock_that_is_a_link_empties_no_other_file(claimlab, tmp_path, link):
 
 
 def test_a_temporary_file_that_is_a_link_is_not_written_through(tmp_path):
-    from craik.lab.running.storage import write_atomically
+    from claimlab.running.storage import write_atomically
 
     target = tmp_path / "target"
     target.write_text("precious")
@@ -166,7 +166,7 @@ import signal, os
 sys.modules["fcntl"] = None
 del signal.pthread_sigmask, signal.SIGHUP, os.sysconf, os.sched_getaffinity
 """
-"""What Windows lacks, taken away from this process: not Windows, but what craik can be asked about it here."""
+"""What Windows lacks, taken away from this process: not Windows, but what mechlearn can be asked about it here."""
 
 
 def test_a_run_needs_nothing_that_only_some_systems_have(command, package, tmp_path):

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from craik.lab import cli
+from claimlab import cli
 
 
 @pytest.fixture
@@ -39,4 +39,4 @@ def test_without_ray_the_extra_is_named(claimlab, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     status, _, said = claimlab("run", "--on", "ray")
     assert status == 1
-    assert said.endswith("pip install -e '.[cluster]'\n")
+    assert said.endswith("pip install 'claimlab[cluster]'\n")

@@ -3,9 +3,9 @@ import sys
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
-from craik.lab import cli
+from claimlab import cli
 from fake_hill import here
 
 __all__ = ["here"]
@@ -52,7 +52,7 @@ def test_help_shows_ranges_without_optuna(claimlab, monkeypatch):
     assert "ranges of quick: highest validation_height, of up, down\n  x: log-uniform 0.0001 to 1\n" in out
     status, _, said = claimlab()
     assert status == 1
-    assert "pip install -e '.[experiments]'" in said
+    assert "pip install 'claimlab'" in said
 
 
 @pytest.mark.parametrize(

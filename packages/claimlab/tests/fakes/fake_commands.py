@@ -1,4 +1,4 @@
-"""Commands of craik in processes of their own, none of which outlives its test, even one that fails."""
+"""Commands of mechlearn in processes of their own, none of which outlives its test, even one that fails."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-CODE = "import sys\n{before}\nfrom craik.lab.cli import main\nsys.exit(main(sys.argv[1:]))"
+CODE = "import sys\n{before}\nfrom claimlab.cli import main\nsys.exit(main(sys.argv[1:]))"
 
 
 @pytest.fixture

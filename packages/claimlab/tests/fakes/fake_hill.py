@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import pytest
 
-from craik.lab.experiment import load
-from craik.lab.sweeping import search as searching
-from craik.lab.sweeping.attempts import Attempt
-from craik.lab.sweeping.plan import single, sweep
+from claimlab.experiment import load
+from claimlab.sweeping import search as searching
+from claimlab.sweeping.attempts import Attempt
+from claimlab.sweeping.plan import single, sweep
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from craik.lab.running.workers.worker import Event
+from claimlab.running.workers.worker import Event
 
 SLEEP = "import time; time.sleep(60)"
 NESTED = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {SLEEP!r}]).pid, flush=True); {SLEEP}"

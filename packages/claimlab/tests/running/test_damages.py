@@ -6,12 +6,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from craik.lab import cli
-from craik.lab.errors import LabError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.recovering import recover
+from claimlab import cli
+from claimlab.errors import LabError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.recovering import recover
 
 ROWS, RUN, CLAIMS = "rows.jsonl.gz", "run.json", "claims.json"
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.provenance.source_tree import Code
-from craik.lab.running.runfiles import read_run
-from craik.lab.running.storage import LOCK, locked
-from craik.lab.running.watching.status import STATUS
-from craik.lab.running.workers.worker import Event
+from claimlab.errors import LabError, UsageError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.provenance.source_tree import Code
+from claimlab.running.runfiles import read_run
+from claimlab.running.storage import LOCK, locked
+from claimlab.running.watching.status import STATUS
+from claimlab.running.workers.worker import Event
 from fake_commands import alive, wait_for
 from fake_copies import edit, folder_of
 
@@ -82,7 +82,7 @@ def test_what_is_written_down_says_where_it_came_from(package, tmp_path):
     assert facts["changed"] == {"steps": 4, "widths": [1, 2]}
     assert facts["command"] == f"claimlab run counter-walk --package {package} --preset quick --seeds 2 --steps 4 --widths 1,2"
     (made,) = facts["made"]
-    assert {"python", "numpy", "craik"} <= set(made["versions"])
+    assert {"python", "numpy", "mechlearn"} <= set(made["versions"])
     assert "core" in made["hardware"]
     assert (made["seeds"], made["threads"], len(made["source"])) == ([0, 1], None, 64)  # it loads no torch
     assert made["implementation"] == {f"{package}.walks.counter.run": "by hand"}
@@ -211,7 +211,7 @@ def test_rows_of_no_known_source_are_discarded(package, tmp_path):
 
 def test_an_edit_while_a_run_goes_on_is_found(package, tmp_path, monkeypatch):
     it = planned(package)
-    monkeypatch.setattr("craik.lab.running.execute.code_of", lambda package: Code(None, False, "another"))
+    monkeypatch.setattr("claimlab.running.execute.code_of", lambda package: Code(None, False, "another"))
     with pytest.raises(LabError, match="was edited"):
         execute(it, it.folder(tmp_path / "runs"))
     assert left(it.folder(tmp_path / "runs")) == []

@@ -1,6 +1,6 @@
 """Real processes killed at aimed and at random instants: the same command gives the rows of an undisturbed run, bit for bit.
 
-``CRAIK_KILLS=1000`` (`make soak`) kills at as many random instants; CI kills at each kind of file once, and at a few more.
+``MECHLEARN_KILLS=1000`` (`make soak`) kills at as many random instants; CI kills at each kind of file once, and at a few more.
 """
 
 import dataclasses
@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab.experiment import load
-from craik.lab.running.rowfiles import complete_row
-from craik.lab.running.runfiles import read_run
+from claimlab.experiment import load
+from claimlab.running.rowfiles import complete_row
+from claimlab.running.runfiles import read_run
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="finds processes in /proc, which is Linux's")
 
-SOAK = int(os.environ.get("CRAIK_KILLS", "0"))
+SOAK = int(os.environ.get("MECHLEARN_KILLS", "0"))
 
 AIMED = [
     "worker after rename seed-0- 1",  # the first checkpoint is there
@@ -44,7 +44,7 @@ def run(command, trainings, tmp_path):
 
     def _run(*words: str, fault: str = "") -> subprocess.Popen:
         options = ("--package", trainings, "--checkpoint-seconds", "0", "--jobs", "1", "--out", tmp_path / "runs")
-        return command("run", *words, *options, CRAIK_FAULT=fault)
+        return command("run", *words, *options, MECHLEARN_FAULT=fault)
 
     return _run
 

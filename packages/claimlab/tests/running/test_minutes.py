@@ -6,13 +6,13 @@ import signal
 
 import pytest
 
-from craik.lab import cli
-from craik.lab.errors import Interrupted
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.rowfiles import complete_row
-from craik.lab.running.watching.status import status
+from claimlab import cli
+from claimlab.errors import Interrupted
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.rowfiles import complete_row
+from claimlab.running.watching.status import status
 from fake_copies import edit
 
 

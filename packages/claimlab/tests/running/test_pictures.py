@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, Animation, band, panels
-from craik.lab.errors import LabError
-from craik.lab.experiment import load
-from craik.lab.running.pictures import draw, svg
+from claimlab import Rows
+from claimlab.drawing import COLOURS, Animation, band, panels
+from claimlab.errors import LabError
+from claimlab.experiment import load
+from claimlab.running.pictures import draw, svg
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab.errors import LabError
-from craik.lab.running.rowfiles import complete_row, encode, packed, read_partial, read_rows
+from claimlab.errors import LabError
+from claimlab.running.rowfiles import complete_row, encode, packed, read_partial, read_rows
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 ROWS = st.dictionaries(st.text().filter(lambda key: key not in {"seed", "seconds"}), SCALARS)

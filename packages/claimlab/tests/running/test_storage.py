@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.running import storage
-from craik.lab.running.storage import (
+from claimlab.errors import LabError, UsageError
+from claimlab.running import storage
+from claimlab.running.storage import (
     ensure_file,
     ensure_writable,
     is_locked,
@@ -102,7 +102,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
 
 
 def test_a_killed_holder_lets_go(tmp_path):
-    code = "import os, sys, pathlib; from craik.lab.running.storage import locked\n"
+    code = "import os, sys, pathlib; from claimlab.running.storage import locked\n"
     code += "with locked(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == -9
     assert (tmp_path / ".lock").exists()

@@ -2,17 +2,17 @@ from dataclasses import replace
 
 import pytest
 
-from craik.lab.claims import Reading
-from craik.lab.errors import LabError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.runfiles import read_run
-from craik.lab.running.storage import locked
-from craik.lab.showing import judging
-from craik.lab.showing.evidence import labels
-from craik.lab.showing.folding import folded, tallies, tally, tried
-from craik.lab.showing.judging import judge_again, judged_again, never_run
+from claimlab.claims import Reading
+from claimlab.errors import LabError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.runfiles import read_run
+from claimlab.running.storage import locked
+from claimlab.showing import judging
+from claimlab.showing.evidence import labels
+from claimlab.showing.folding import folded, tallies, tally, tried
+from claimlab.showing.judging import judge_again, judged_again, never_run
 from fake_copies import edit
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab.errors import LabError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.runfiles import find_runs, keep
-from craik.lab.running.witness.verify import verify
-from craik.lab.showing.pages import END, START, pages, write_pages
-from craik.lab.showing.report import page, write_report
+from claimlab.errors import LabError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.runfiles import find_runs, keep
+from claimlab.running.verification.verify import verify
+from claimlab.showing.pages import END, START, pages, write_pages
+from claimlab.showing.report import page, write_report
 from fake_copies import edit, folder_of
 
 

@@ -6,12 +6,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.runfiles import find_runs
-from craik.lab.showing.report import anchors, write_report
+from claimlab.errors import LabError, UsageError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.runfiles import find_runs
+from claimlab.showing.report import anchors, write_report
 from fake_copies import edit, folder_of, forget
 
 
@@ -116,7 +116,7 @@ def test_the_report_opens_with_what_each_system_holds_by_which_preset(run, packa
 
 def test_a_package_that_is_not_to_be_imported_from_here_is_its_own_system(run, package, tmp_path, monkeypatch):
     run()
-    monkeypatch.setattr("craik.lab.experiment.find_spec", lambda name: None)
+    monkeypatch.setattr("claimlab.experiment.find_spec", lambda name: None)
     assert f"<td>{package}</td><td>3</td>" in write_report(tmp_path / "runs").read_text()
 
 

@@ -1,8 +1,8 @@
 import io
 
-from craik.lab.claims import JudgedClaim
-from craik.lab.running.workers.worker import Event
-from craik.lab.showing.terminal import print_verdicts, progress
+from claimlab.claims import JudgedClaim
+from claimlab.running.workers.worker import Event
+from claimlab.showing.terminal import print_verdicts, progress
 
 STORY = [
     Event("notice", text="discarded seed 2, half-written"),

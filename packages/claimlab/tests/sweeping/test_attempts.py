@@ -1,11 +1,11 @@
 import pytest
 
-from craik.lab.errors import LabError
-from craik.lab.running.provenance.source_tree import source_digest
-from craik.lab.running.workers.local import here
-from craik.lab.running.workers.worker import Job
-from craik.lab.sweeping.attempts import attempts
-from craik.lab.sweeping.plan import single
+from claimlab.errors import LabError
+from claimlab.running.provenance.source_tree import source_digest
+from claimlab.running.workers.local import here
+from claimlab.running.workers.worker import Job
+from claimlab.sweeping.attempts import attempts
+from claimlab.sweeping.plan import single
 
 
 def job(tmp_path, name, source=None, **changes):

@@ -1,7 +1,7 @@
 import pytest
 
-from craik.lab import Choice, Experiment, LabError, Objective, Preset, Ranges, UsageError
-from craik.lab.sweeping.plan import sweep
+from claimlab import Choice, Experiment, LabError, Objective, Preset, Ranges, UsageError
+from claimlab.sweeping.plan import sweep
 from fake_sweeps.hills.climb.run import PRESETS, Config, run
 
 

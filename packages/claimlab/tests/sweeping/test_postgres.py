@@ -10,19 +10,19 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
-from craik.lab import Choice, LabError
-from craik.lab.sweeping.search import Means, search
-from craik.lab.sweeping.studies import open_storage
+from claimlab import Choice, LabError
+from claimlab.sweeping.search import Means, search
+from claimlab.sweeping.studies import open_storage
 
-pytestmark = pytest.mark.extra("recipes", "pgserver", "psycopg")
+pytestmark = pytest.mark.extra("postgres", "pgserver", "psycopg")
 
 
 @pytest.fixture(scope="module")
 def server():
     """The URL of a database in a server of our own; a socket's path must be short."""
-    folder = tempfile.mkdtemp(prefix="craik-pg-")
+    folder = tempfile.mkdtemp(prefix="mechlearn-pg-")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a user without a folder for what runs
         import pgserver

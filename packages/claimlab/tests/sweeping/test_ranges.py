@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from craik.lab import Choice, LogUniform, Options, Uniform, Whole
+from claimlab import Choice, LogUniform, Options, Uniform, Whole
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
-from craik.lab import LabError, UsageError
-from craik.lab.running.provenance.source_tree import Code
-from craik.lab.sweeping import search as searching
-from craik.lab.sweeping.figures import figures
-from craik.lab.sweeping.outcome import outcomes
-from craik.lab.sweeping.search import Means, search
+from claimlab import LabError, UsageError
+from claimlab.running.provenance.source_tree import Code
+from claimlab.sweeping import search as searching
+from claimlab.sweeping.figures import figures
+from claimlab.sweeping.outcome import outcomes
+from claimlab.sweeping.search import Means, search
 from fake_hill import Kill
 from fake_sweeps.hills.climb.run import Config
 

@@ -3,10 +3,10 @@ import json
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
-from craik.lab import Choice, LabError, UsageError
-from craik.lab.sweeping.studies import JOURNAL, Studies, open_storage
+from claimlab import Choice, LabError, UsageError
+from claimlab.sweeping.studies import JOURNAL, Studies, open_storage
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_two_owners_share_a_storage_and_spend_one_budget(studies, tmp_path):
 def test_a_trial_that_two_draw_at_once_counts_once(studies, tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'shared.db'}"
     mine, yours = studies(url=url), studies(owner="you", url=url)
-    from craik.lab.sweeping import studies as module
+    from claimlab.sweeping import studies as module
 
     draw = module.own_setting
 

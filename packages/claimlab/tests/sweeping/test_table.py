@@ -3,11 +3,11 @@ import io
 import pytest
 from rich.console import Console
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install -e '.[experiments]'")
+pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
-from craik.lab.sweeping.search import News
-from craik.lab.sweeping.studies import Trial
-from craik.lab.sweeping.table import state_table, watched
+from claimlab.sweeping.search import News
+from claimlab.sweeping.studies import Trial
+from claimlab.sweeping.table import state_table, watched
 
 TRIALS = (
     Trial("up", 0, {"x": 0.01, "shape": "round"}, "complete", 0.71),

@@ -1,11 +1,12 @@
-"""craik: learning mechanistic models in PyTorch.
+"""mechlearn: learning mechanisms, not shortcuts, in PyTorch.
 
-Each room is loaded when it is first named, so that `import craik` is quick and `dir(craik)` is the table of contents:
+Each subpackage is loaded when it is first named, so that `import mechlearn` is quick and `dir(mechlearn)` is the table of
+contents:
 
->>> import craik
->>> craik.agreement.AndMask(threshold=0.5)
+>>> import mechlearn
+>>> mechlearn.agreement.AndMask(threshold=0.5)
 AndMask(threshold=0.5, rescale=False)
->>> "skips" in dir(craik)
+>>> "skips" in dir(mechlearn)
 True
 """
 
@@ -14,64 +15,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what an editor completes; at run time the listing of the folder says what there is
-    from craik import agreement as agreement
-    from craik import arguments as arguments
-    from craik import cli as cli
-    from craik import commands as commands
-    from craik import distill as distill
-    from craik import environments as environments
-    from craik import estimators as estimators
-    from craik import experiments as experiments
-    from craik import lab as lab
-    from craik import losses as losses
-    from craik import methods as methods
-    from craik import nn as nn
-    from craik import params as params
-    from craik import penalties as penalties
-    from craik import scaling as scaling
-    from craik import schedules as schedules
-    from craik import skips as skips
-    from craik import solvers as solvers
-    from craik import surfaces as surfaces
-    from craik import tasks as tasks
-    from craik import testing as testing
-    from craik import trajectories as trajectories
+    from mechlearn import agreement as agreement
+    from mechlearn import arguments as arguments
+    from mechlearn import cli as cli
+    from mechlearn import distill as distill
+    from mechlearn import environments as environments
+    from mechlearn import losses as losses
+    from mechlearn import nn as nn
+    from mechlearn import params as params
+    from mechlearn import penalties as penalties
+    from mechlearn import scaling as scaling
+    from mechlearn import schedules as schedules
+    from mechlearn import skips as skips
+    from mechlearn import solvers as solvers
+    from mechlearn import surfaces as surfaces
+    from mechlearn import tables as tables
+    from mechlearn import testing as testing
+    from mechlearn import trajectories as trajectories
 
     __version__: str
 
-_MOVED = {
-    "harness": "craik.lab (and craik.cli)",
-    "networks": "craik.nn",
-    "consistency": "craik.surfaces",
-}
-"""Where names of version 0.1 have gone; CHANGELOG.md has all of them."""
-
 
 def __getattr__(name: str) -> object:
-    """Loads a room, or says where it is now.
+    """Load a subpackage.
 
     Raises:
-        AttributeError: there is no such room.
+        AttributeError: there is none of that name.
     """
     if name == "__version__":
         from importlib.metadata import version  # noqa: PLC0415  # slow to import, and seldom asked for
 
-        return version("craik")
-    if name in _rooms():
-        import importlib  # noqa: PLC0415  # so that `import craik` itself costs next to nothing
+        return version("mechlearn")
+    if name in _subpackages():
+        import importlib  # noqa: PLC0415  # so that `import mechlearn` itself costs next to nothing
 
-        return importlib.import_module(f"craik.{name}")
-    if name in _MOVED:
-        raise AttributeError(f"craik.{name} has moved: it is {_MOVED[name]} now; CHANGELOG.md lists every name")
-    raise AttributeError(f"craik has the rooms {', '.join(_rooms())}, but found none named {name!r}; choose one of them")
+        return importlib.import_module(f"mechlearn.{name}")
+    raise AttributeError(f"mechlearn has {', '.join(_subpackages())}, but found none named {name!r}; choose one of them")
 
 
 def __dir__() -> list[str]:
-    """The table of contents."""
-    return [*_rooms(), "__version__"]
+    """Return the table of contents."""
+    return [*_subpackages(), "__version__"]
 
 
-def _rooms() -> list[str]:
+def _subpackages() -> list[str]:
     import pkgutil  # noqa: PLC0415
 
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))

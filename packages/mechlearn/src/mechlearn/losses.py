@@ -3,7 +3,7 @@
 Any function of that kind is a loss. Those here can do more, each by something that a loss of your own may have too:
 
 - ``ranking(prediction)``: the loss as a linear or quadratic function of its target, so that the targets of a whole window are
-  ranked by matrix-vector products (see `craik.skips`);
+  ranked by matrix-vector products (see `mechlearn.skips`);
 - ``frame(prediction)``: the frame that a prediction stands for, its mean: what a model is fed when it goes on from its own
   prediction;
 - ``prediction_shape(frame_shape)``: the shape of a prediction of one frame, where it is not the frame's own;
@@ -23,7 +23,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # the usual name
 
-from craik.arguments import check_not_negative, check_numbers, check_one_of
+from mechlearn.arguments import check_not_negative, check_numbers, check_one_of
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From predictions (n, ...) and targets (n, *frame) to one value for each example (n,)."""

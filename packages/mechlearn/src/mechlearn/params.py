@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
-from craik.scaling import widened
+from mechlearn.scaling import widened
 
 Params = dict[str, Tensor]
 """Tensors by parameter name."""

@@ -6,7 +6,7 @@ A schedule is any such function. Those of thesis appendix A.0.3 are here, and th
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from craik.arguments import check_finite, check_flag, check_positive, check_whole
+from mechlearn.arguments import check_finite, check_flag, check_positive, check_whole
 
 NEVER = "For a number that never changes use Constant."
 """The way out of no steps at all."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from craik.arguments import check_callable, check_each, check_not_negative, check_positive, check_whole
-from craik.scaling import power_of_two, widened
+from mechlearn.arguments import check_callable, check_each, check_not_negative, check_positive, check_whole
+from mechlearn.scaling import power_of_two, widened
 
 Vector = tuple[Tensor, ...]
 """A vector in parts, as a model's parameters are: tensors of any shapes."""

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask
+from mechlearn.agreement import Agreement, AndMask
 from small_models import batch, make, squared
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import Agreement, AndMask, Record, decay_masked
+from mechlearn.agreement import Agreement, AndMask, Record, decay_masked
 
 
 def trained(optimizer, rows):

@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import nn
 
-import craik
+import mechlearn
 import normalise_oracles
 import wrong_inputs
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, by_input
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, by_input
 
 SENTENCE = re.compile(r"[A-Z`'\"].*\b(should|With|reads)\b.*\bFound\b.*[.?]", re.DOTALL)
 
@@ -23,7 +23,7 @@ SENTENCE = re.compile(r"[A-Z`'\"].*\b(should|With|reads)\b.*\bFound\b.*[.?]", re
 @pytest.fixture(scope="module")
 def found():
     """What all of them ended in, from a process of its own: without the type checker that these tests run under."""
-    source = str(Path(craik.__file__).parent.parent)
+    source = str(Path(mechlearn.__file__).parent.parent)
     environment = os.environ | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, wrong_inputs.__file__], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr

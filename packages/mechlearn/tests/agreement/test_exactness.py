@@ -10,8 +10,8 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, Mean, Qualitative, StandardErrors
 from definition_oracles import assert_definition, stacks_of
+from mechlearn.agreement import Agreement, AndMask, Mean, Qualitative, StandardErrors
 from one_layer import PAIRED, SPREAD, TWINS, B, Doubled, linear, noise
 
 RULE = AndMask(0.6)

@@ -8,7 +8,7 @@ from torch import nn
 
 import rules_oracles
 from cpu_alone import ON_A_GPU
-from craik.agreement import Agreement, AndMask, GeometricMean, XorMask
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, XorMask
 
 CHANNELS, LENGTH, TOKENS = 4, 6, 7
 RULES = {"and-mask": AndMask(0.6), "xor-mask": XorMask(0.6), "geometric mean": GeometricMean(0.6)}

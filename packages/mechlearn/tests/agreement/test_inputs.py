@@ -4,9 +4,9 @@ import pytest
 import torch
 
 import normalise_oracles
-from craik.agreement import Record
-from craik.agreement.inputs import READS, by_input
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement import Record
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.inputs import READS, by_input
 
 
 def record(**gradients):

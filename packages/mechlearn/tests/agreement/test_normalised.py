@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import normalise_oracles
-from craik.agreement import AndMask, combine
-from craik.agreement.normalised import normalised, norms
+from mechlearn.agreement import AndMask, combine
+from mechlearn.agreement.normalised import normalised, norms
 
 
 def draw(dtype=torch.float64, scale=1.0):

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from craik.agreement import Agreement, AndMask, TemporalAndMaskAdam
 from definition_oracles import assert_definition
+from mechlearn.agreement import Agreement, AndMask, TemporalAndMaskAdam
 from one_layer import PAIRED, SPREAD, B, noise
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import oracles
-from craik.agreement import AndMask, GeometricMean, SandMask, combine, torchjd
+from mechlearn.agreement import AndMask, GeometricMean, SandMask, combine, torchjd
 from small_models import batch, make, squared
 
 

@@ -10,8 +10,8 @@ from torch import nn
 from torch.nn import functional
 
 import oracles
-from craik.agreement import Agreement, AndMask, Record
 from definition_oracles import stacks_of
+from mechlearn.agreement import Agreement, AndMask, Record
 
 pytestmark = [pytest.mark.extra("language", "transformers"), pytest.mark.filterwarnings("error:.*backward pass for each")]
 

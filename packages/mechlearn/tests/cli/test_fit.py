@@ -7,20 +7,20 @@ import shlex
 import numpy as np
 import pytest
 
-from craik import cli
-from craik.cli.fit.telling import in_order, teller
-from craik.estimators import candidates
-from craik.estimators.fitting import Training
-from craik.estimators.saving.parts import Parts
+from mechlearn import cli
+from mechlearn.cli.fit.output import in_order, teller
+from mechlearn.tables import candidates
+from mechlearn.tables.fitting import Training
+from mechlearn.tables.saving.parts import Parts
 from site_tables import shortcut
 
 
 @pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
+def mechlearn(tmp_path, monkeypatch, capsys):
     """Runs a command in a folder with a table of three wards and gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     for kind in ("sites", "privileged"):
-        monkeypatch.setattr(f"craik.estimators.answering.{kind}.TRAINING", Training(hidden=4, steps=8, rows_per_site=20))
+        monkeypatch.setattr(f"mechlearn.tables.reports.{kind}.TRAINING", Training(hidden=4, steps=8, rows_per_site=20))
     table = shortcut(sites=3, rows=30, strength=4.0, turned=1)
     with open("wards.csv", "w", newline="") as file:
         writer = csv.writer(file)
@@ -45,20 +45,20 @@ def command(page):
     return shlex.split(html.unescape(re.search("Written by <code>(.*?)</code>", page)[1]))
 
 
-def test_the_command_in_the_report_is_the_one_that_ran(craik, tmp_path):
+def test_the_command_in_the_report_is_the_one_that_ran(mechlearn, tmp_path):
     words = (*ASKED, *QUICK, "--seed", "4", "--task", "classification", "--test-environment", "ward 1")
-    page = (tmp_path / json.loads(craik(*words, "--json")[1])["report"]).read_text()
-    assert command(page)[0] == "craik"
+    page = (tmp_path / json.loads(mechlearn(*words, "--json")[1])["report"]).read_text()
+    assert command(page)[0] == "mechlearn"
     again = command(page)[1:]
     assert sorted(again) == sorted(words)
-    assert json.loads(craik(*again, "--json")[1])["report"] in str(tmp_path / "runs/fit-wards/report.html")
+    assert json.loads(mechlearn(*again, "--json")[1])["report"] in str(tmp_path / "runs/fit-wards/report.html")
     assert len(list((tmp_path / "runs/fit-wards/parts").iterdir())) == 1  # the same question
-    masked = (tmp_path / json.loads(craik(*words, "--anonymous", "--json")[1])["report"]).read_text()
+    masked = (tmp_path / json.loads(mechlearn(*words, "--anonymous", "--json")[1])["report"]).read_text()
     assert "--anonymous" in command(masked)
     assert "ward 1" not in masked
 
 
-def test_the_command_of_privileged_columns_is_for_a_shell(craik, tmp_path):
+def test_the_command_of_privileged_columns_is_for_a_shell(mechlearn, tmp_path):
     words = (
         "fit",
         "distill",
@@ -72,14 +72,14 @@ def test_the_command_of_privileged_columns_is_for_a_shell(craik, tmp_path):
         "--in-time",
         *QUICK,
     )
-    page = (tmp_path / json.loads(craik(*words, "--json")[1])["report"]).read_text()
+    page = (tmp_path / json.loads(mechlearn(*words, "--json")[1])["report"]).read_text()
     assert sorted(command(page)[1:]) == sorted((*words, "--seed", "0"))
 
 
-def test_rows_that_are_copies_are_said(craik, tmp_path):
+def test_rows_that_are_copies_are_said(mechlearn, tmp_path):
     lines = (tmp_path / "wards.csv").read_text().splitlines()
     (tmp_path / "wards.csv").write_text("\n".join([*lines, *lines[1:31], ""]))
-    status, out, _ = craik(*ASKED, *QUICK)
+    status, out, _ = mechlearn(*ASKED, *QUICK)
     assert status == 0
     assert "30 of 120 rows are exact copies of others." in out
     assert "30 of 120 rows are exact copies of others." in (tmp_path / "runs/fit-wards/report.html").read_text()
@@ -87,73 +87,76 @@ def test_rows_that_are_copies_are_said(craik, tmp_path):
     assert "screening was left out: " in out
 
 
-def test_a_code_for_missing_is_said_at_fitting_and_far_values_at_predicting(craik, tmp_path):
+def test_a_code_for_missing_is_said_at_fitting_and_far_values_at_predicting(mechlearn, tmp_path):
     lines = [line.split(",") for line in (tmp_path / "wards.csv").read_text().splitlines()]
     for line in lines[1:40:6]:
         line[3] = "-999"  # x3
     (tmp_path / "wards.csv").write_text("\n".join(map(",".join, lines)) + "\n")
-    assert "-999 in x3 (7 rows) looks like a code for missing, far from all other values. If it is," in craik(*ASKED, *QUICK)[1]
+    assert (
+        "-999 in x3 (7 rows) looks like a code for missing, far from all other values. If it is,"
+        in mechlearn(*ASKED, *QUICK)[1]
+    )
     for line in lines[1:]:
         line[4] = "1000"
     (tmp_path / "wards.csv").write_text("\n".join(map(",".join, lines)) + "\n")
-    status, out, err = craik("predict", "runs/fit-wards/model", "wards.csv")
+    status, out, err = mechlearn("predict", "runs/fit-wards/model", "wards.csv")
     assert (status, len(out.splitlines())) == (0, 91)
     assert "Values of x4 (90 rows) are more than 20 standard deviations from" in err
 
 
 @pytest.mark.parametrize("kind", ["agreement", "distill"])
-def test_a_target_that_is_missing_is_named_with_its_row(craik, tmp_path, kind):
+def test_a_target_that_is_missing_is_named_with_its_row(mechlearn, tmp_path, kind):
     lines = (tmp_path / "wards.csv").read_text().splitlines()
     lines[7] = re.sub(",(yes|no),", ",,", lines[7])
     (tmp_path / "wards.csv").write_text("\n".join([*lines, ""]))
     option = ("--environment", "ward") if kind == "agreement" else ("--privileged", "x1*")
-    status, _, err = craik("fit", kind, "wards.csv", "--target", "ill", *option, *QUICK)
+    status, _, err = mechlearn("fit", kind, "wards.csv", "--target", "ill", *option, *QUICK)
     assert status == 2
     assert "missing of 'ill', first in data row 7 of 90" in err
 
 
 @pytest.mark.parametrize("kind", ["agreement", "distill"])
-def test_rows_without_a_target_are_left_out_where_that_is_asked(craik, tmp_path, kind):
+def test_rows_without_a_target_are_left_out_where_that_is_asked(mechlearn, tmp_path, kind):
     lines = (tmp_path / "wards.csv").read_text().splitlines()
     lines[7] = re.sub(",(yes|no),", ",,", lines[7])
     (tmp_path / "gaps.csv").write_text("\n".join([*lines, ""]))
     (tmp_path / "wards.csv").write_text("\n".join([*lines[:7], *lines[8:], ""]))
     option = ("--environment", "ward") if kind == "agreement" else ("--privileged", "x1*")
     asked = ("--target", "ill", *option, *QUICK, "--json")
-    status, out, _ = craik("fit", kind, "gaps.csv", *asked, "--labelled")
-    answer, without = json.loads(out), json.loads(craik("fit", kind, "wards.csv", *asked)[1])
+    status, out, _ = mechlearn("fit", kind, "gaps.csv", *asked, "--labelled")
+    answer, without = json.loads(out), json.loads(mechlearn("fit", kind, "wards.csv", *asked)[1])
     assert (status, answer["gain"], answer["method"]) == (0, without["gain"], without["method"])
     page = (tmp_path / answer["report"]).read_text()
     assert "1 of 90 rows have no ill and are left out." in page
     assert "--labelled" in command(page)
 
 
-def test_rows_that_are_left_out_are_counted_in_sentences(craik, tmp_path):
+def test_rows_that_are_left_out_are_counted_in_sentences(mechlearn, tmp_path):
     lines = (tmp_path / "wards.csv").read_text().splitlines()
     lines[7] = re.sub(",(yes|no),", ",,", lines[7])
     lines[9] = re.sub("^[^,]*", "inf", lines[9])
     (tmp_path / "wards.csv").write_text("\n".join([*lines, ""]))
-    status, _, err = craik(*ASKED, *QUICK, "--labelled")
+    status, _, err = mechlearn(*ASKED, *QUICK, "--labelled")
     assert status == 2
     assert "first in data row 9 of 90" in err
 
 
-def test_a_stray_text_among_a_target_s_numbers_is_refused_unless_classes_are_asked_for(craik, tmp_path):
+def test_a_stray_text_among_a_target_s_numbers_is_refused_unless_classes_are_asked_for(mechlearn, tmp_path):
     lines = (tmp_path / "wards.csv").read_text().replace(",no,", ",0,").replace(",yes,", ",1,").splitlines()
     lines[7] = re.sub(",[01],person", ",?,person", lines[7])
     (tmp_path / "wards.csv").write_text("\n".join([*lines, ""]))
     for words in (ASKED, ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*")):
-        status, _, err = craik(*words, *QUICK)
+        status, _, err = mechlearn(*words, *QUICK)
         assert status == 2
         assert "numbers in 89 of 90 filled cells of 'ill', and texts in the others, such as '?' in data row 7" in err
-    status, out, _ = craik(*ASKED, *QUICK, "--task", "classification")
+    status, out, _ = mechlearn(*ASKED, *QUICK, "--task", "classification")
     assert status == 0
     assert "The target is taken for classes, 3 of them: 0, 1, ?. Fewer than 5 rows are of ? (1)" in out
 
 
-def test_from_a_table_to_a_verdict_and_predictions(craik, tmp_path):
+def test_from_a_table_to_a_verdict_and_predictions(mechlearn, tmp_path):
     words = ("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", *QUICK)
-    status, out, err = craik(*words, "--json")
+    status, out, err = mechlearn(*words, "--json")
     assert (status, err) == (0, "")
     answer = json.loads(out)
     said = {"verdict", "sentence", "advice", "notes", "method", "against", "gain", "low", "high", "sites", "disagreeing"}
@@ -167,15 +170,15 @@ def test_from_a_table_to_a_verdict_and_predictions(craik, tmp_path):
     assert "person 1" not in page
     card = json.loads((tmp_path / answer["model"] / "card.json").read_text())
     assert len(card["data"]) == 64
-    status, out, _ = craik("predict", answer["model"], "wards.csv")
+    status, out, _ = mechlearn("predict", answer["model"], "wards.csv")
     assert status == 0
     assert out.splitlines()[0] == "ill,probability of no,probability of yes"
     assert len(out.splitlines()) == 91
-    assert craik("predict", answer["model"], "wards.csv", "--out", "said.csv", "--json")[0] == 0
+    assert mechlearn("predict", answer["model"], "wards.csv", "--out", "said.csv", "--json")[0] == 0
     assert (tmp_path / "said.csv").read_text() == out
 
 
-def test_a_run_that_was_killed_goes_on(craik, tmp_path, monkeypatch):
+def test_a_run_that_was_killed_goes_on(mechlearn, tmp_path, monkeypatch):
     words = ("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", *QUICK, "--json")
     made = []
 
@@ -186,34 +189,34 @@ def test_a_run_that_was_killed_goes_on(craik, tmp_path, monkeypatch):
         return np.tile([0.6, 0.4], (int((~fold.trained_on).sum()), 1))
 
     monkeypatch.setitem(candidates.CANDIDATES, "pooled boosting", boosting)
-    assert craik(*words)[0] == 130
+    assert mechlearn(*words)[0] == 130
     parts = sorted((tmp_path / "runs/fit-wards/parts").glob("*/*.npz"))
     assert [part.stem for part in parts] == ["pooled-linear-0"]
     times = [part.stat().st_mtime_ns for part in parts]
-    status, out, _ = craik(*words)
+    status, out, _ = mechlearn(*words)
     assert status == 0
     assert [part.stat().st_mtime_ns for part in parts] == times
     count, first = len(made), json.loads(out)
-    assert json.loads(craik(*words)[1]) == first
+    assert json.loads(mechlearn(*words)[1]) == first
     assert len(made) == count  # the third time everything was there
-    assert craik(*words, "--seed", "1")[0] == 0
+    assert mechlearn(*words, "--seed", "1")[0] == 0
     assert len({part.parent for part in (tmp_path / "runs/fit-wards/parts").glob("*/*.npz")}) == 2
     (tmp_path / "wards.csv").write_text((tmp_path / "wards.csv").read_text().replace("ward 1", "ward 9"))
-    assert craik(*words)[0] == 0
+    assert mechlearn(*words)[0] == 0
     assert len({part.parent for part in (tmp_path / "runs/fit-wards/parts").glob("*/*.npz")}) == 3
 
 
-def test_steps_in_time(craik):
+def test_steps_in_time(mechlearn):
     words = ("fit", "distill", "wards.csv", "--target", "ill", "--drop", "name", "--budget", "0.0001", "--in-time")
-    status, out, _ = craik(*words, "--privileged", "x1", "--privileged", "x2")
+    status, out, _ = mechlearn(*words, "--privileged", "x1", "--privileged", "x2")
     assert status == 0
     assert "LUPTS" in out
-    assert craik(*words, "--privileged", "x1*")[0] == 2
+    assert mechlearn(*words, "--privileged", "x1*")[0] == 2
 
 
-def test_masked_names_are_nowhere(craik, tmp_path):
+def test_masked_names_are_nowhere(mechlearn, tmp_path):
     words = ("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--anonymous", *QUICK, "--json")
-    answer = json.loads(craik(*words)[1])
+    answer = json.loads(mechlearn(*words)[1])
     page = (tmp_path / answer["report"]).read_text()
     assert "Calibration" in page
     assert "ward 1" not in page
@@ -222,9 +225,9 @@ def test_masked_names_are_nowhere(craik, tmp_path):
     assert not any("ward 1" in path.read_text() for path in (tmp_path / answer["model"]).glob("*.json"))
 
 
-def test_distill_from_a_table(craik):
+def test_distill_from_a_table(mechlearn):
     words = ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", *QUICK)
-    status, out, _ = craik(*words)
+    status, out, _ = mechlearn(*words)
     assert status == 0
     assert "vote without privileged columns" in out
     assert "report runs" in out
@@ -233,7 +236,7 @@ def test_distill_from_a_table(craik):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("fit",), "distill or skips, but found nothing; craik fit agreement data.csv --target y --environment site"),
+        (("fit",), "distill or skips, but found nothing; mechlearn fit agreement data.csv --target y --environment site"),
         (("fit", "skip"), "found 'skip'; did you mean skips?"),
         (("fit", "agreement"), "found no file"),
         (("fit", "agreement", "wards.csv", "--environment", "ward"), "needs --target"),
@@ -255,25 +258,37 @@ def test_distill_from_a_table(craik):
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--what"), "--help lists them"),
         (
             (*ASKED, "--privileged", "x1*"),
-            "--privileged is for craik fit distill, but found it with craik fit agreement; --drop these columns, or ask",
+            "--privileged is for mechlearn fit distill, but found it with mechlearn fit agreement; --drop these columns",
         ),
-        ((*ASKED, "--ahead", "0"), "--ahead is for craik fit skips, but found it with craik fit agreement; leave it out"),
+        (
+            (*ASKED, "--ahead", "0"),
+            "--ahead is for mechlearn fit skips, but found it with mechlearn fit agreement; leave it out",
+        ),
         (
             ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", "--test-environment", "ward 1"),
-            "--test-environment is for craik fit agreement, but found it with craik fit distill; leave the rows of this",
+            "--test-environment is for mechlearn fit agreement, but found it with mechlearn fit distill; leave the rows",
         ),
-        (("fit", "skips", "wards.csv", "--drop", "name"), "--drop is for craik fit agreement and distill, but found it with"),
-        (("fit", "skips", "wards.csv", "--anonymous"), "--anonymous is for craik fit agreement and distill, but found it with"),
+        (
+            ("fit", "skips", "wards.csv", "--drop", "name"),
+            "--drop is for mechlearn fit agreement and distill, but found it with",
+        ),
+        (
+            ("fit", "skips", "wards.csv", "--anonymous"),
+            "--anonymous is for mechlearn fit agreement and distill, but found it with",
+        ),
         (("predict", "here"), "a model and a table"),
-        (("predict", "nowhere", "wards.csv"), "nowhere is no folder; craik fit keeps one in runs/fit-FILE/model"),
-        (("predict", ".", "wards.csv"), "with the card.json that craik fit wrote, but . holds no card.json; craik fit keeps"),
+        (("predict", "nowhere", "wards.csv"), "nowhere is no folder; mechlearn fit keeps one in runs/fit-FILE/model"),
+        (
+            ("predict", ".", "wards.csv"),
+            "with the card.json that mechlearn fit wrote, but . holds no card.json; mechlearn fit keeps",
+        ),
         (("predict", "mine", "wards.csv"), "mine holds no card.json; name mine/model"),
     ],
 )
-def test_bad_usage_is_a_sentence(craik, words, sentence, tmp_path):
+def test_bad_usage_is_a_sentence(mechlearn, words, sentence, tmp_path):
     (tmp_path / "mine" / "model").mkdir(parents=True)
     (tmp_path / "mine" / "model" / "card.json").touch()
-    status, out, err = craik(*words)
+    status, out, err = mechlearn(*words)
     assert (status, out) == (2, "")
     assert sentence in err
 
@@ -285,27 +300,27 @@ def test_bad_usage_is_a_sentence(craik, words, sentence, tmp_path):
         (("--drop", "x [ab]", "--drop", "x a"), "should be there to learn from. Found none that --drop leaves."),
     ],
 )
-def test_a_name_is_itself_before_it_is_a_pattern(craik, tmp_path, words, sentence):
+def test_a_name_is_itself_before_it_is_a_pattern(mechlearn, tmp_path, words, sentence):
     """Of the columns `x [ab]` and `x a` the first, as a pattern, means the other one; what is dropped may hold anything."""
     (tmp_path / "t.csv").write_text("site;x [ab];x a;y\nA;1.234,5;1.234,5;0\nB;1,5;1,5;1\n")
-    status, _, err = craik("fit", "agreement", "t.csv", "--target", "y", "--environment", "site", *words)
+    status, _, err = mechlearn("fit", "agreement", "t.csv", "--target", "y", "--environment", "site", *words)
     assert status == 2
     assert sentence in err
 
 
-def test_no_table_there(craik):
-    assert craik("fit", "agreement", "none.csv", "--target", "a", "--environment", "b")[0] == 1
+def test_no_table_there(mechlearn):
+    assert mechlearn("fit", "agreement", "none.csv", "--target", "a", "--environment", "b")[0] == 1
 
 
-def test_help(craik):
-    assert craik("fit", "--help")[0] == 0
-    assert craik("predict", "--help")[0] == 0
+def test_help(mechlearn):
+    assert mechlearn("fit", "--help")[0] == 0
+    assert mechlearn("predict", "--help")[0] == 0
 
 
-def test_skips_from_trajectories(craik, tmp_path):
+def test_skips_from_trajectories(mechlearn, tmp_path):
     angle = np.linspace(0, 6, 20)[:, None] + np.arange(6) * 0.3
     np.savez("swings.npz", frames=np.stack([np.cos(angle), np.sin(angle)], -1))
-    status, out, err = craik("fit", "skips", "swings.npz", "--budget", "0.0001", "--json")
+    status, out, err = mechlearn("fit", "skips", "swings.npz", "--budget", "0.0001", "--json")
     assert (status, err) == (0, "")
     answer = json.loads(out)
     assert answer["verdict"] in ("helps", "as good", "harms", "cannot tell")
@@ -313,13 +328,13 @@ def test_skips_from_trajectories(craik, tmp_path):
     assert "4 frames ahead" in page
     assert "120 frames of 20 trajectories" in page
     (tmp_path / "states.csv").write_text("x0,x1\n1,0\n")
-    status, out, _ = craik("predict", answer["model"], "states.csv", "--steps", "2")
+    status, out, _ = mechlearn("predict", answer["model"], "states.csv", "--steps", "2")
     assert status == 0
     assert out.splitlines()[0] == "start,step,frames ahead,x0,x1"
     assert len(out.splitlines()) == 3
-    status, out, _ = craik("fit", "skips", "swings.npz", "--budget", "0.0001", "--ahead", "5")
+    status, out, _ = mechlearn("fit", "skips", "swings.npz", "--budget", "0.0001", "--ahead", "5")
     assert "standing still" in out
-    assert craik("fit", "skips", "swings.npz", "--ahead", "9")[0] == 2
+    assert mechlearn("fit", "skips", "swings.npz", "--ahead", "9")[0] == 2
 
 
 def test_a_report_lists_sites_that_are_numbers_by_value():
@@ -357,12 +372,12 @@ def test_how_far_it_is_and_how_long_it_takes(capsys):
     assert capsys.readouterr().err.endswith("\n")
 
 
-def test_another_question_does_not_replace_a_model_unless_its_folder_is_named(craik, tmp_path):
+def test_another_question_does_not_replace_a_model_unless_its_folder_is_named(mechlearn, tmp_path):
     card = tmp_path / "runs/fit-wards/model/card.json"
-    assert craik(*ASKED, *QUICK)[0] == 0
+    assert mechlearn(*ASKED, *QUICK)[0] == 0
     before = card.read_bytes()
     other = ("fit", "agreement", "wards.csv", "--target", "x1", "--environment", "ward", *QUICK)
-    status, _, err = craik(*other)
+    status, _, err = mechlearn(*other)
     assert (status, card.read_bytes()) == (2, before)
     assert "but found another one's in runs/fit-wards; name a folder with --out, or this one to replace it" in err
     for mistyped, said in (
@@ -370,14 +385,14 @@ def test_another_question_does_not_replace_a_model_unless_its_folder_is_named(cr
         (("wards.csv", "--target", "x1", "--environment", "wart"), "Found no 'wart'. Did you mean 'ward'?"),
         (("elsewhere/wards.csv", "--target", "ill", "--environment", "ward"), "elsewhere/wards.csv"),
     ):
-        status, _, err = craik("fit", "agreement", *mistyped)
+        status, _, err = mechlearn("fit", "agreement", *mistyped)
         assert status != 0
         assert said in err
         assert "another one's" not in err
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/wards.csv").write_bytes((tmp_path / "wards.csv").read_bytes())
     again = ("fit", "agreement", "elsewhere/wards.csv", *ASKED[3:], *QUICK)
-    assert craik(*again)[0] == 2
-    assert craik(*ASKED, *QUICK, "--seed", "1")[0] == 0  # the same question, asked otherwise
-    assert craik(*other, "--out", "runs/fit-wards")[0] == 0
+    assert mechlearn(*again)[0] == 2
+    assert mechlearn(*ASKED, *QUICK, "--seed", "1")[0] == 0  # the same question, asked otherwise
+    assert mechlearn(*other, "--out", "runs/fit-wards")[0] == 0
     assert json.loads(card.read_text())["target"] == "x1"

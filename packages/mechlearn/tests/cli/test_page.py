@@ -1,6 +1,6 @@
 from html.parser import HTMLParser
 
-from craik.cli.fit.page import answer_page, percents, write_answer
+from mechlearn.cli.fit.page import answer_page, percents, write_answer
 
 FACTS = {
     "word": "helps",
@@ -33,7 +33,7 @@ FACTS = {
     "odd": ["north"],
     "lonely": [],
     "notes": ["Shared."],
-    "command": "craik fit",
+    "command": "mechlearn fit",
 }
 
 

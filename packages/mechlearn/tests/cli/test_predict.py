@@ -5,18 +5,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from craik import cli
-from craik.estimators import reading
-from craik.estimators.saving import Model, save
-from craik.estimators.tables import Column, Encoding
+from mechlearn import cli
+from mechlearn.tables import reading
+from mechlearn.tables.reading_in import Column, Encoding
+from mechlearn.tables.saving import Model, save
 
 ARRAYS = {"mean": np.zeros(1), "spread": np.ones(1), "0.weight": np.full((1, 1, 1), 2.0), "0.bias": np.zeros((1, 1))}
 ROWS = [1, 2, 3, 4, 5]
 
 
 @pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
-    """Runs `craik predict model` with a model that doubles `a`, which reads two rows at a time; a table is there, and an old
+def mechlearn(tmp_path, monkeypatch, capsys):
+    """Runs `predict model` with a model that doubles `a`, which reads two rows at a time; a table is there, and an old
     file of predictions."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reading, "read_batches", partial(reading.read_batches, rows=2))
@@ -47,13 +47,13 @@ def table(path, cells):
         ({}, "balanced score", [0.5, 0.368652], "does not hold the classes' shares. Fit again for probabilities."),
     ],
 )
-def test_probabilities_have_the_classes_shares(craik, tmp_path, known, word, numbers, told):
+def test_probabilities_have_the_classes_shares(mechlearn, tmp_path, known, word, numbers, told):
     """Logits of 0 and 0.538 less: predicted is what is likelier at equal weight, written is what is so at these shares."""
     arrays = {**ARRAYS, "0.weight": np.array([[[0.538], [0.0]]]), "0.bias": np.zeros((1, 2))}
     kept = Model(Encoding((Column("a"),)), (0, 1), arrays, "probabilities", {"target": "y", "method": "screening"}, **known)
     save(kept, tmp_path / "model")
     table(tmp_path / "t.csv", [-1, 0, 1])
-    status, out, err = craik("t.csv")
+    status, out, err = mechlearn("t.csv")
     lines = [line.split(",") for line in out.splitlines()]
     assert (status, lines[0]) == (0, ["y", f"{word} of 0", f"{word} of 1"])
     assert [line[0] for line in lines[1:]] == ["1", "0", "0"]
@@ -65,14 +65,14 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_predictions_take_the_place_of_an_old_file(craik, tmp_path):
+def test_predictions_take_the_place_of_an_old_file(mechlearn, tmp_path):
     (tmp_path / "said.csv").chmod(0o640)
     (tmp_path / "link.csv").symlink_to("said.csv")
-    assert craik("t.csv", "--out", "link.csv")[0] == 0
+    assert mechlearn("t.csv", "--out", "link.csv")[0] == 0
     assert (tmp_path / "said.csv").read_text() == "y\n" + "".join(f"{2.0 * row}\n" for row in ROWS)
     assert (tmp_path / "said.csv").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "link.csv").is_symlink()
-    status, out, _ = craik("t.csv", "--out", "new/said.csv", "--json")
+    status, out, _ = mechlearn("t.csv", "--out", "new/said.csv", "--json")
     assert (status, json.loads(out)["rows"]) == (0, 5)
     assert names(tmp_path / "new") == ["said.csv"]
 
@@ -80,10 +80,10 @@ def test_predictions_take_the_place_of_an_old_file(craik, tmp_path):
 @pytest.mark.parametrize(
     ("cell", "found"), [("<0.3", "<0.3"), ("inf", "inf"), ("1e200", "1e+200"), ("2020-01-02", "2020-01-02")]
 )
-def test_a_bad_cell_is_named_and_leaves_the_old_file(craik, tmp_path, cell, found):
+def test_a_bad_cell_is_named_and_leaves_the_old_file(mechlearn, tmp_path, cell, found):
     table(tmp_path / "t.csv", [1, 2, "", "\nNA", cell])
     before = names(tmp_path)
-    status, out, err = craik("t.csv", "--out", "said.csv")
+    status, out, err = mechlearn("t.csv", "--out", "said.csv")
     assert (status, out) == (2, "")
     assert "Column 'a' should hold finite numbers" in err
     assert f"Found '{found}' in data row 5 (line 7) of t.csv" in err
@@ -91,12 +91,12 @@ def test_a_bad_cell_is_named_and_leaves_the_old_file(craik, tmp_path, cell, foun
     assert names(tmp_path) == before
 
 
-def test_what_is_kept_is_as_it_stands(craik, tmp_path):
+def test_what_is_kept_is_as_it_stands(mechlearn, tmp_path):
     (tmp_path / "t.csv").write_text("country;a;b\nNA;1,5;1.234,5\n;2;01\n")
-    assert craik("t.csv", "--keep", "country", "--keep", "b")[1] == 'country,b,y\nNA,"1.234,5",3.0\n,01,4.0\n'
+    assert mechlearn("t.csv", "--keep", "country", "--keep", "b")[1] == 'country,b,y\nNA,"1.234,5",3.0\n,01,4.0\n'
 
 
-def test_a_stop_leaves_the_old_file(craik, tmp_path, monkeypatch):
+def test_a_stop_leaves_the_old_file(mechlearn, tmp_path, monkeypatch):
     def stopped(*args, **kwargs):
         yield {"a": np.ones(2)}
         assert any(name.startswith(".said.csv") for name in names(tmp_path))
@@ -104,69 +104,69 @@ def test_a_stop_leaves_the_old_file(craik, tmp_path, monkeypatch):
 
     before = names(tmp_path)
     monkeypatch.setattr(reading, "read_batches", stopped)
-    assert craik("t.csv", "--out", "said.csv")[0] == 130
+    assert mechlearn("t.csv", "--out", "said.csv")[0] == 130
     assert (tmp_path / "said.csv").read_text() == "old\n"
     assert names(tmp_path) == before
 
 
 @pytest.mark.parametrize("out", ["t.csv", "./t.csv", "link.csv", "model/card.json", "model/weights.safetensors"])
-def test_what_is_read_is_not_written_over(craik, tmp_path, out):
+def test_what_is_read_is_not_written_over(mechlearn, tmp_path, out):
     (tmp_path / "link.csv").symlink_to("t.csv")
     before = (tmp_path / out).read_bytes()
-    status, _, err = craik("t.csv", "--out", out)
+    status, _, err = mechlearn("t.csv", "--out", out)
     assert status == 2
     assert "--out must name a file of its own" in err
     assert (tmp_path / out).read_bytes() == before
 
 
-def test_a_folder_is_no_file_for_predictions(craik):
-    status, _, err = craik("t.csv", "--out", "model")
+def test_a_folder_is_no_file_for_predictions(mechlearn):
+    status, _, err = mechlearn("t.csv", "--out", "model")
     assert status == 2
     assert "model is a folder" in err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no /dev")
-def test_a_device_is_written_to_as_it_is(craik):
-    assert craik("t.csv", "--out", os.devnull)[0] == 0
+def test_a_device_is_written_to_as_it_is(mechlearn):
+    assert mechlearn("t.csv", "--out", os.devnull)[0] == 0
     assert not os.path.isfile(os.devnull)
 
 
-def test_columns_to_keep_stand_beside_their_predictions(craik, tmp_path):
+def test_columns_to_keep_stand_beside_their_predictions(mechlearn, tmp_path):
     (tmp_path / "t.csv").write_text("a,patient,y\n1,01,2\n2,1,\n3,,6\n")
-    status, out, _ = craik("t.csv", "--keep", "patient", "--keep", "a")
+    status, out, _ = mechlearn("t.csv", "--keep", "patient", "--keep", "a")
     assert (status, out) == (0, "patient,a,y\n01,1,2.0\n1,2,4.0\n,3,6.0\n")
-    status, out, _ = craik("t.csv", "--keep", "y", "--keep", "y")  # what was so beside what is said
+    status, out, _ = mechlearn("t.csv", "--keep", "y", "--keep", "y")  # what was so beside what is said
     assert (status, out) == (0, "y,predicted y\n2,2.0\n,4.0\n6,6.0\n")
-    status, out, _ = craik("t.csv", "--keep", "patient", "--json")
+    status, out, _ = mechlearn("t.csv", "--keep", "patient", "--json")
     assert json.loads(out)["predictions"][1:] == [{"patient": "1", "y": 4.0}, {"patient": None, "y": 6.0}]
 
 
-def test_columns_to_keep_are_there_and_have_names_of_their_own(craik, tmp_path):
+def test_columns_to_keep_are_there_and_have_names_of_their_own(mechlearn, tmp_path):
     before = names(tmp_path)
-    status, out, err = craik("t.csv", "--keep", "c", "--out", "said.csv")
+    status, out, err = mechlearn("t.csv", "--keep", "c", "--out", "said.csv")
     assert (status, out) == (2, "")
     assert "--keep should name a column of the table. Found no 'c'. There are: a, b." in err
     assert names(tmp_path) == before
     (tmp_path / "said.csv").write_text("a,y,predicted y\n1,2,2\n")
-    status, _, err = craik("said.csv", "--keep", "y", "--keep", "predicted y")
+    status, _, err = mechlearn("said.csv", "--keep", "y", "--keep", "predicted y")
     assert status == 2
     assert "Found 'predicted y' twice. Leave its --keep out." in err
 
 
 @pytest.mark.parametrize("steps", ["0", "-3"])
-def test_a_prediction_of_no_step_is_refused(craik, steps):
-    status, out, err = craik("t.csv", f"--steps={steps}")
+def test_a_prediction_of_no_step_is_refused(mechlearn, steps):
+    status, out, err = mechlearn("t.csv", f"--steps={steps}")
     assert (status, out) == (2, "")
     assert f"a prediction takes a step, but found --steps {steps}" in err
 
 
-def test_values_far_from_all_that_was_trained_on_are_said_once(craik, tmp_path):
+def test_values_far_from_all_that_was_trained_on_are_said_once(mechlearn, tmp_path):
     table(tmp_path / "t.csv", [1, -30, 19, 21, 500])
-    status, out, err = craik("t.csv")
+    status, out, err = mechlearn("t.csv")
     assert (status, out.splitlines()[-1]) == (0, "1000.0")
     assert err == (
         "Values of a (3 rows) are more than 20 standard deviations from the mean trained on: look whether units are the same, "
         "and empty codes for missing.\n"
     )
     table(tmp_path / "t.csv", ROWS)
-    assert craik("t.csv")[2] == ""
+    assert mechlearn("t.csv")[2] == ""

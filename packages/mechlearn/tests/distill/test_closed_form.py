@@ -10,8 +10,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import r2_score
 
-from craik.distill import closed_form
-from craik.distill.closed_form import STRENGTHS, VotedTeachers, kernel_recipes, linear_recipes, ridge_path
+from mechlearn.distill import closed_form
+from mechlearn.distill.closed_form import STRENGTHS, VotedTeachers, kernel_recipes, linear_recipes, ridge_path
 
 
 def mediated(rows, seed=0, noise=0.5):

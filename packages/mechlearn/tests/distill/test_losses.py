@@ -5,7 +5,7 @@ import torch
 
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import GatedSquaredError, HiddenSquaredError, KullbackLeibler, Target
+from mechlearn.distill import GatedSquaredError, HiddenSquaredError, KullbackLeibler, Target
 
 SHAPES = {"a": (5, 4), "b": (5, 2, 3)}
 H = {name: models.randn(k, *shape) for k, (name, shape) in enumerate(SHAPES.items())}

@@ -9,7 +9,7 @@ from torch import nn
 
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Adam,
     Adjoint,
@@ -28,10 +28,10 @@ from craik.distill import (
     finite_differences,
     meta_gradient,
 )
-from craik.distill.meta import finished
-from craik.distill.strategies import compiled
-from craik.distill.strategies.compiled import _compile
-from craik.distill.strategies.inner_problem import Solved
+from mechlearn.distill.meta import finished
+from mechlearn.distill.strategies import compiled
+from mechlearn.distill.strategies.compiled import _compile
+from mechlearn.distill.strategies.inner_problem import Solved
 
 RULES = {
     "sgd": (SGD(0.1), lambda *a: oracles.sgd(*a, lr=0.1)),

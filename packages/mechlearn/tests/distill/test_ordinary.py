@@ -8,10 +8,10 @@ from torch import nn
 from torch.nn.functional import dropout
 
 import distill_models as models
-from craik.distill import Examples, Split, Unrolling, teach
-from craik.distill.examples.streams import Stream
-from craik.distill.ordinary import ordinary_steps
-from craik.distill.step import Distillation
+from mechlearn.distill import Examples, Split, Unrolling, teach
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.distill.ordinary import ordinary_steps
+from mechlearn.distill.step import Distillation
 
 
 def examples(count=40):

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import (
+from mechlearn.distill import (
     split_rows,
 )
 from small_lessons import EXACT, derivative, lesson, make

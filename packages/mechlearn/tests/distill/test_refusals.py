@@ -10,7 +10,7 @@ from torch.nn.functional import binary_cross_entropy
 
 import distill_models as models
 from cpu_alone import cpu_alone
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Adam,
     Batches,
@@ -32,7 +32,7 @@ from craik.distill import (
     state_from,
     teach,
 )
-from craik.losses import BinaryCrossEntropy
+from mechlearn.losses import BinaryCrossEntropy
 from small_lessons import EXACT, derivative, examples, lesson, make
 
 
@@ -188,7 +188,7 @@ def sharing():
         (lambda: lesson(layers=[0]), TypeError, r"a list of names"),
         (lambda: lesson(teaching_loss=GatedSquaredError), TypeError, "`teaching_loss` should be a function.*an instance"),
         (lambda: lesson(label_loss="mse"), TypeError, "`label_loss` should be a function"),
-        (lambda: lesson(hoisting=4), TypeError, "`hoisting` should be a craik.distill.Hoisting"),
+        (lambda: lesson(hoisting=4), TypeError, "`hoisting` should be a mechlearn.distill.Hoisting"),
         (lambda: make(generator=None), TypeError, r"`generator` should be a torch.Generator\. Found None"),
         (lambda: split_rows(40, 0.3, None), TypeError, r"`generator` should be a torch.Generator\. Found None"),
         (lambda: split_rows(40, "0.3", models.generator()), TypeError, r"`validation` should be a number"),
@@ -197,8 +197,8 @@ def sharing():
         (lambda: TimeMixture(3, {"0": 2.5}, scale=0.0, generator=models.generator()), TypeError, "should be a whole number"),
         (lambda: UnitsTeacher(nn.Linear, {"0": 2}), TypeError, "`network` should be a torch.nn.Module"),
         (lambda: make(unrolling=Unrolling(SGD(0.1), 2, 6, validation_size=13)), ValueError, "Found 13 of 12"),
-        (lambda: make(unrolling=SGD(0.1)), TypeError, "`unrolling` should be a craik.distill.Unrolling"),
-        (lambda: make(split=0.3), TypeError, "`split` should be a craik.distill.Split.*split_rows"),
+        (lambda: make(unrolling=SGD(0.1)), TypeError, "`unrolling` should be a mechlearn.distill.Unrolling"),
+        (lambda: make(split=0.3), TypeError, "`split` should be a mechlearn.distill.Split.*split_rows"),
         (lambda: make(split=Split(list(range(30)), list(range(30, 40)))), TypeError, "`split.training` should be a tensor"),
         (lambda: make(student_optimizer=0.01), TypeError, "`student_optimizer` should be a torch optimiser"),
         (
@@ -206,8 +206,8 @@ def sharing():
             TypeError,
             "`meta_optimizer` should be a torch optimiser.*the class Ad",
         ),
-        (lambda: make(examples=tuple(examples())), TypeError, "`examples` should be craik.distill.Examples.*type tuple"),
-        (lambda: make(examples=None), TypeError, "`examples` should be craik.distill.Examples.*Found None"),
+        (lambda: make(examples=tuple(examples())), TypeError, "`examples` should be mechlearn.distill.Examples.*type tuple"),
+        (lambda: make(examples=None), TypeError, "`examples` should be mechlearn.distill.Examples.*Found None"),
         (
             lambda: make(examples=examples()._replace(x=np.zeros((40, 6)))),
             TypeError,
@@ -218,7 +218,7 @@ def sharing():
             TypeError,
             r"`examples.x\['a'\]` should be.*type int",
         ),
-        (lambda: Distillation("lesson", *[None] * 6), TypeError, "`lesson` should be a craik.distill.Lesson"),
+        (lambda: Distillation("lesson", *[None] * 6), TypeError, "`lesson` should be a mechlearn.distill.Lesson"),
         (lambda: make().student_steps(2.5), TypeError, "`count` should be a whole number. Found 2.5"),
         (lambda: make().step(2.5), TypeError, "`student_steps` should be a whole number. Found 2.5"),
         (lambda: Unrolling(SGD(0.1), 2.5, 6), TypeError, "`steps` should be a whole number. Found 2.5"),
@@ -227,8 +227,16 @@ def sharing():
         (lambda: GatedSquaredError(reduction="average"), ValueError, '`reduction` should be "mean" or "sum"'),
         (lambda: KullbackLeibler(temperature=0.0), ValueError, "`temperature` should be positive"),
         (lambda: KullbackLeibler(direction="reverse"), ValueError, "`direction` should be"),
-        (lambda: derivative(data=(tuple(BATCHES), VALIDATION)), TypeError, r"`batches` should be craik.distill.Batches\(x, pr"),
-        (lambda: derivative(data=(BATCHES, tuple(VALIDATION))), TypeError, r"`validation` should be craik.distill.Labelled"),
+        (
+            lambda: derivative(data=(tuple(BATCHES), VALIDATION)),
+            TypeError,
+            r"`batches` should be mechlearn.distill.Batches\(x, pr",
+        ),
+        (
+            lambda: derivative(data=(BATCHES, tuple(VALIDATION))),
+            TypeError,
+            r"`validation` should be mechlearn.distill.Labelled",
+        ),
         (lambda: derivative(data=(Batches, VALIDATION)), TypeError, r"`batches` should be.*the class Batches itself"),
         (
             lambda: derivative(data=(Batches(*map(np.asarray, BATCHES)), VALIDATION)),
@@ -236,8 +244,8 @@ def sharing():
             "`batches.x` should be a tensor",
         ),
         (lambda: derivative(data=(BATCHES, Labelled(VALIDATION.x, torch.tensor(1)))), ValueError, "validation.y.*a scalar"),
-        (lambda: derivative(given="lesson"), TypeError, "`lesson` should be a craik.distill.Lesson"),
-        (lambda: derivative(start=3), TypeError, "`start` should be a craik.distill.InnerState"),
+        (lambda: derivative(given="lesson"), TypeError, "`lesson` should be a mechlearn.distill.Lesson"),
+        (lambda: derivative(start=3), TypeError, "`start` should be a mechlearn.distill.InnerState"),
         (lambda: derivative(start=Adam().init({})), ValueError, r"`start` should hold the moments \[\] of the inner"),
         (lambda: derivative(inner=torch.optim.Adam), TypeError, "`inner` should be an inner optimiser"),
         (lambda: forecast_memory(lesson(), tuple(BATCHES), VALIDATION, SGD(0.1)), TypeError, "`batches` should be"),

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Adam,
     Adjoint,
@@ -26,8 +26,8 @@ from craik.distill import (
     meta_gradient,
     split_rows,
 )
-from craik.distill.step import validation_batch
-from craik.params import parameters_of
+from mechlearn.distill.step import validation_batch
+from mechlearn.params import parameters_of
 
 
 def examples(count=40):

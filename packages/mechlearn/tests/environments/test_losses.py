@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.environments import check_finite_together, check_unreduced
+from mechlearn.environments import check_finite_together, check_unreduced
 
 
 @pytest.mark.parametrize(

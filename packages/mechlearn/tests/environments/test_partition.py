@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.environments import check_finite_losses, named, partition
+from mechlearn.environments import check_finite_losses, named, partition
 
 CPU = torch.device("cpu")
 SITES = ["Ulm", "Bonn", "Ulm", "Kiel", "Bonn"]

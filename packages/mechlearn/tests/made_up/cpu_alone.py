@@ -1,10 +1,10 @@
-"""What can be asked of a CPU alone, for tests that run with their tensors on a GPU (CRAIK_DEVICE; see `on_device.py`)."""
+"""What can be asked of a CPU alone, for tests that run with their tensors on a GPU (MECHLEARN_DEVICE; see `on_device.py`)."""
 
 import os
 
 import pytest
 
-ON_A_GPU = os.environ.get("CRAIK_DEVICE", "") not in ("", "cpu", "pretended")
+ON_A_GPU = os.environ.get("MECHLEARN_DEVICE", "") not in ("", "cpu", "pretended")
 """Whether tests' tensors are on a GPU; where one is pretended, arithmetic is a CPU's."""
 
 

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.parametrizations import weight_norm
 
-from craik.distill import Batches, Labelled, Lesson, UnitsTeacher
+from mechlearn.distill import Batches, Labelled, Lesson, UnitsTeacher
 
 
 def generator(seed=0):

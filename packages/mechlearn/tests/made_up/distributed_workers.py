@@ -11,7 +11,7 @@ import torch
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from craik.agreement import (
+from mechlearn.agreement import (
     Agreement,
     AndMask,
     GeometricMean,
@@ -22,10 +22,10 @@ from craik.agreement import (
     SandMask,
     decay_masked,
 )
-from craik.agreement.machines.ddp import HookState, agreement_hook, combine_across_ranks
-from craik.agreement.machines.summing import all_reduce_statistics, of_one
-from craik.agreement.onepass.collected import OfEnvironments
-from craik.agreement.rules import SignalToNoiseMask
+from mechlearn.agreement.distributed.ddp import HookState, agreement_hook, combine_across_ranks
+from mechlearn.agreement.distributed.summing import all_reduce_statistics, of_one
+from mechlearn.agreement.engine.collected import OfEnvironments
+from mechlearn.agreement.rules import SignalToNoiseMask
 
 TIMEOUT = 60
 
@@ -139,7 +139,7 @@ def overflown(rank, world):
     """Gradients in which the last rank has a NaN, by the hook and by shards, of a rule that reads signs alone."""
     from torch.distributed.fsdp import fully_shard
 
-    from craik.agreement.machines.sharded import combine_shards
+    from mechlearn.agreement.distributed.sharded import combine_shards
 
     def backward(model):
         factor = float("nan") if rank == world - 1 else 1.0
@@ -158,7 +158,7 @@ def overflown(rank, world):
 def sharded(rank, world):
     from torch.distributed.fsdp import fully_shard
 
-    from craik.agreement.machines.sharded import combine_shards
+    from mechlearn.agreement.distributed.sharded import combine_shards
 
     found = {}
     for key in (key for key in RULES if key != "rescaled"):
@@ -176,7 +176,7 @@ def many_environments(rank, world):
     parameter = nn.Parameter(torch.zeros(5))
     count = 200
     sign = torch.tensor([count, -count, count // 2, 0, 7 * (rank + 1)], dtype=torch.float32)
-    from craik.agreement import Statistics
+    from mechlearn.agreement import Statistics
 
     total = all_reduce_statistics(Statistics(count, parameter.detach() + rank, sign), count * world)
     return total.environments, total.sign, total.gradient
@@ -309,7 +309,7 @@ def sharded_dies(rank, world):
     """The last rank is killed between the forward and the backward pass, so that it is missed where gradients are reduced."""
     from torch.distributed.fsdp import fully_shard
 
-    from craik.agreement.machines.sharded import combine_shards
+    from mechlearn.agreement.distributed.sharded import combine_shards
 
     model = make()
     fully_shard(model)
@@ -342,7 +342,9 @@ def _enter(work, rank, world, folder):
 def run(work, world, folder, timeout=120):
     """Run work(rank, world) in as many processes; what each returned, None for one that died."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed", "torch.distributed.fsdp", "craik.agreement.machines.ddp"])
+    context.set_forkserver_preload(
+        ["torch", "torch.distributed", "torch.distributed.fsdp", "mechlearn.agreement.distributed.ddp"]
+    )
     processes = [context.Process(target=_enter, args=(work, rank, world, str(folder)), daemon=True) for rank in range(world)]
     for process in processes:
         process.start()

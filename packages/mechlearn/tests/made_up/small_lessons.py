@@ -3,7 +3,7 @@
 import torch
 
 import distill_models as models
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Adjoint,
     Checkpoint,

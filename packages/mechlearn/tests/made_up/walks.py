@@ -2,7 +2,7 @@
 
 import torch
 
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 
 
 def walks(lengths, seed=0):

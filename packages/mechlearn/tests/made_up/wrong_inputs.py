@@ -1,7 +1,7 @@
 """Wrong inputs of every public door of the agreement room, tried in a process without the tests' type checker.
 
-`python wrong_inputs.py` prints a JSON list of {name, error, message, ours, touched}: what each ended in, whether craik's own
-code raised it, and whether a gradient was touched.
+`python wrong_inputs.py` prints a JSON list of {name, error, message, ours, touched}: what each ended in, whether mechlearn's
+own code raised it, and whether a gradient was touched.
 """
 
 import json
@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import nn
 
-import craik
-from craik.agreement import (
+import mechlearn
+from mechlearn.agreement import (
     AdamForm,
     Agreement,
     AndMask,
@@ -35,11 +35,11 @@ from craik.agreement import (
     combine,
     decay_masked,
 )
-from craik.agreement.machines.ddp import HookState, agreement_hook, combine_across_ranks
-from craik.agreement.machines.sharded import combine_shards
-from craik.agreement.normalised import normalised
-from craik.agreement.rules import agreement_mask, required_count
-from craik.agreement.torchjd import aggregate, as_aggregator
+from mechlearn.agreement.distributed.ddp import HookState, agreement_hook, combine_across_ranks
+from mechlearn.agreement.distributed.sharded import combine_shards
+from mechlearn.agreement.normalised import normalised
+from mechlearn.agreement.rules import agreement_mask, required_count
+from mechlearn.agreement.torchjd import aggregate, as_aggregator
 
 IDS = [0, 0, 1, 1]
 NONSENSE = {"None": None, "a number": 3, "a word": "and", "a list": [1, 2], "an array": np.ones(4), "a class": AndMask}
@@ -315,7 +315,7 @@ def tried(name, call, model):
         call()
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        inside = frames[-1].filename.startswith(craik.__path__[0])
+        inside = frames[-1].filename.startswith(mechlearn.__path__[0])
         found = {"name": name, "error": type(error).__name__, "message": str(error), "ours": inside}
     else:
         found = {"name": name, "error": None, "message": "", "ours": False}

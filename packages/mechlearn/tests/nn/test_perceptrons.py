@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.nn.perceptrons import CodePerceptron, Dropout, mlp, relu_mlp
+from mechlearn.nn.perceptrons import CodePerceptron, Dropout, mlp, relu_mlp
 
 
 def make(seed=0, **options):

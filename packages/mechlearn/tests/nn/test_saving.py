@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from craik.nn.saving import safetensors, sha256, write_at_once
+from mechlearn.nn.saving import safetensors, sha256, write_at_once
 
 
 def test_a_file_is_old_or_new_and_nothing_is_left_beside_it(tmp_path, monkeypatch):

@@ -11,9 +11,9 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 from cpu_alone import ON_A_GPU
-from craik.nn.convolutions import Scale
-from craik.nn.perceptrons import mlp, relu_mlp
-from craik.nn.stacks import Stack, StackedAdam
+from mechlearn.nn.perceptrons import mlp, relu_mlp
+from mechlearn.nn.stacks import Stack, StackedAdam
+from mechlearn_zoo.nn.convolutions import Scale
 
 SINGLE = ON_A_GPU
 """Whether torch's weight norm takes its roots in float32 whatever the type, as on a GPU; a stack's are in that type."""

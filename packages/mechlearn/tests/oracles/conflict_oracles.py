@@ -1,4 +1,4 @@
-"""Tests for conflict, slow and literal: every example's gradient by a backward pass of its own. Nothing here imports craik."""
+"""Tests for conflict, slow and literal: every example's gradient by a backward pass of its own. Imports nothing of ours."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The definitions of the consistency score and the Karcher mean, slow and literal; nothing here imports craik."""
+"""The definitions of the consistency score and the Karcher mean, slow and literal; nothing here imports mechlearn."""
 
 import itertools
 

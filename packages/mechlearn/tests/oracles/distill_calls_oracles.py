@@ -1,6 +1,6 @@
 """Students that call a layer several times, written out in matrices, and their meta-gradient by a literal loop.
 
-Nothing here imports craik; no hooks, no modules: a forward pass is a function of a dictionary of weights that returns the
+Nothing here imports mechlearn; no hooks, no modules: a forward pass is a function of a dictionary of weights that returns the
 prediction and a list with the activation of every call. Truncation and the implicit function theorem are written out, too.
 """
 

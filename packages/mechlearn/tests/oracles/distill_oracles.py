@@ -1,7 +1,7 @@
 """Algorithm 1 of the trajectories paper, slow and literal: one graph through teacher, students' steps and validation loss.
 
-Nothing here imports craik. The inner optimisers' formulas are written out; the teacher is called anew on every inner batch, as
-in the paper.
+Nothing here imports mechlearn. The inner optimisers' formulas are written out; the teacher is called anew on every inner batch,
+as in the paper.
 """
 
 import torch
@@ -107,7 +107,7 @@ def mixture(phi: Tensor, frames: Tensor) -> Tensor:
 
 
 class Copies(nn.Module):
-    """A teacher that returns the same flat outputs for named layers, by slicing: for tests without craik's own."""
+    """A teacher that returns the same flat outputs for named layers, by slicing: for tests without mechlearn's own."""
 
     def __init__(self, network, shapes, gated):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Every trajectory of a small MDP, and the expected surrogates of meta policy search written out; nothing of craik.
+"""Every trajectory of a small MDP, and the expected surrogates of meta policy search written out; nothing of mechlearn.
 
 Probabilities are differentiated as they stand; nothing is sampled.
 """

@@ -1,4 +1,4 @@
-"""The AND-mask of the linear unit tests for invariance discovery, literally; nothing here imports craik."""
+"""The AND-mask of the linear unit tests for invariance discovery, literally; nothing here imports mechlearn."""
 
 import torch
 from torch import Tensor

@@ -1,6 +1,6 @@
 """The papers' equations, slow and literal: what every fast path is compared with.
 
-Nothing here imports craik. Environment gradients are stacked, thresholds are exact fractions, and each environment gets a
+Nothing here imports mechlearn. Environment gradients are stacked, thresholds are exact fractions, and each environment gets a
 forward pass of its own.
 """
 

@@ -3,10 +3,10 @@
 import torch
 from torch.autograd.graph import GradientEdge
 
-from craik.agreement.onepass import reads as reading
-from craik.agreement.onepass.proof.rows import Read, Rows
-from craik.agreement.onepass.sums import RunningSums
-from craik.environments import partition
+from mechlearn.agreement.engine import layers as reading
+from mechlearn.agreement.engine.analysis.rows import Read, Rows
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.environments import partition
 
 NEEDS = frozenset({"sign", "square", "log_magnitude"})
 IDS = {

@@ -1,4 +1,4 @@
-"""Rules beyond the papers, slow and literal; for the papers' own see oracles.py. Nothing here imports craik.
+"""Rules beyond the papers, slow and literal; for the papers' own see oracles.py. Nothing here imports mechlearn.
 
 A component is a list of E numbers, worked on one after the other in exact fractions wherever a decision is made.
 """

@@ -1,6 +1,6 @@
 """Temporally abstract simulators, slow and literal: sums over skips, memories, options, parts; one trajectory at a time.
 
-Nothing here imports craik. Frames are floats of shape (T, *frame), counted from 0. Step u of a trajectory reads the numbers
+Nothing here imports mechlearn. Frames are floats of shape (T, *frame), counted from 0. Step u of a trajectory reads the numbers
 ``uniforms[u]``: whether to explore, where to, whether the true frame is fed.
 """
 

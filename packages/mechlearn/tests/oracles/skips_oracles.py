@@ -1,6 +1,6 @@
 """Thesis algorithm 1 and its relatives, slow and literal: one trajectory, one frame, one number at a time.
 
-Nothing here imports craik. Frames are floats of shape (T, *frame), counted from 0 where the thesis counts from 1. A step u
+Nothing here imports mechlearn. Frames are floats of shape (T, *frame), counted from 0 where the thesis counts from 1. A step u
 reads the numbers ``uniforms[u]``: whether to explore, where to, whether the true frame is fed.
 """
 

@@ -1,4 +1,4 @@
-"""Slices, directions and paths as Li et al. 2018 and their code write them: one point at a time, nothing of craik."""
+"""Slices, directions and paths as Li et al. 2018 and their code write them: one point at a time, nothing of mechlearn."""
 
 import copy
 

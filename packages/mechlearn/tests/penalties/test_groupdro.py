@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.penalties import group_dro_loss
+from mechlearn.penalties import group_dro_loss
 
 LOSSES, IDS = torch.tensor([0.5, 1.5, 3.0, 1.0]), torch.tensor([0, 0, 1, 1])
 

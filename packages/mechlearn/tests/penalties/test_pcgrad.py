@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import methods_oracles as oracles
-from craik.penalties import pcgrad, pcgrad_gradients
+from mechlearn.penalties import pcgrad, pcgrad_gradients
 from small_models import batch, make, squared
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 import methods_oracles as oracles
-from craik.methods.environments import iga_penalty
-from craik.penalties import fishr_penalty, irm_penalty, vrex_penalty
+from mechlearn.penalties import fishr_penalty, irm_penalty, vrex_penalty
+from mechlearn_zoo.methods.environments import iga_penalty
 from small_models import batch, squared
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy import stats
 
-from craik.penalties import screen
-from craik.penalties.screening import relations
+from mechlearn.penalties import screen
+from mechlearn.penalties.screening import relations
 
 SITES = 8
 

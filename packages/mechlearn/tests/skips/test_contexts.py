@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from craik.losses import SquaredError
-from craik.skips import Actions, Dynamics, Greedy, match
-from craik.trajectories import Trajectories
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Actions, Dynamics, Greedy, match
+from mechlearn.trajectories import Trajectories
 
 
 def test_a_window_of_actions_ends_in_zeros():

@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 import torch
 
-from craik.losses import BinaryCrossEntropyWithLogits, SquaredError
-from craik.skips import Actions, Dynamics
+from mechlearn.losses import BinaryCrossEntropyWithLogits, SquaredError
+from mechlearn.skips import Actions, Dynamics
 
 FRAMES = torch.zeros(2, 3)
 
@@ -21,7 +21,7 @@ def identity(frames):
         ({"compare": "encoder"}, "`compare` should be a function of tensors. Found str"),
         ({"feedback": 0.5}, "`feedback` should be a function of tensors. Found float"),
         ({"context": identity}, r"or Options\(...\). Found function. .*rollout\(..., policy=...\)"),
-        ({"targets": FRAMES}, "`targets` should be Trajectories. Found Tensor. craik.skips.encoded"),
+        ({"targets": FRAMES}, "`targets` should be Trajectories. Found Tensor. mechlearn.skips.encoded"),
     ],
 )
 def test_what_cannot_be_is_refused_once(changes, sentence):

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.losses import SquaredError
-from craik.skips import Dynamics, Memory, evaluate, rollout, scored
-from craik.trajectories import Trajectories
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, Memory, evaluate, rollout, scored
+from mechlearn.trajectories import Trajectories
 
 TRUE = Trajectories.from_list([torch.arange(6.0)[:, None], torch.arange(3.0)[:, None] * 2])
 
@@ -19,7 +19,7 @@ def test_scores_are_those_of_the_literal_loops(monkeypatch):
     dynamics = Dynamics(lambda x: x * 1.1 + 1.7, SquaredError())
     wanted = rollout(dynamics, TRUE.first(), max_steps=3, stop=lambda frames: frames[:, 0] > 5)
     for pairs in (1 << 20, 1):
-        monkeypatch.setattr("craik.skips.evaluating._PAIRS", pairs)
+        monkeypatch.setattr("mechlearn.skips.evaluating._PAIRS", pairs)
         found = evaluate(dynamics, TRUE, max_steps=3, stop=lambda frames: frames[:, 0] > 5)
         for b, own in enumerate(TRUE):
             expected = brute(wanted.trajectories[b], own)

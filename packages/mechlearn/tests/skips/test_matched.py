@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.arguments import check_one_of
-from craik.skips.matched import Chosen, Steps
+from mechlearn.arguments import check_one_of
+from mechlearn.skips.matched import Chosen, Steps
 
 
 def two_trajectories() -> Steps:

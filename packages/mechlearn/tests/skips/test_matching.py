@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 import skips_oracles as oracles
-from craik import losses
-from craik.schedules import Linear
-from craik.skips import Actions, Aligned, Dynamics, Fixed, Greedy, SoftGreedy, TimeAgnostic, candidate_losses, match
-from craik.trajectories import Trajectories
+from mechlearn import losses
+from mechlearn.schedules import Linear
+from mechlearn.skips import Actions, Aligned, Dynamics, Fixed, Greedy, SoftGreedy, TimeAgnostic, candidate_losses, match
+from mechlearn.trajectories import Trajectories
 
 FRAME = (2, 3)
 
@@ -393,7 +393,7 @@ def test_candidates_need_predictions():
 @pytest.mark.parametrize("matching", ["greedy", 3, Greedy])
 def test_another_matching_is_refused(matching):
     unchecked = inspect.unwrap(match)  # without its annotations' checks, which only tests have
-    with pytest.raises(TypeError, match=r"Greedy\(...\), Fixed\(...\) or Aligned\(...\) of craik.skips.*Found "):
+    with pytest.raises(TypeError, match=r"Greedy\(...\), Fixed\(...\) or Aligned\(...\) of mechlearn.skips.*Found "):
         unchecked(Dynamics(SETTINGS["model"], SETTINGS["loss"]), SETTINGS["trajectories"], matching)
 
 

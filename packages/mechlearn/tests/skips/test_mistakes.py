@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from craik import losses
-from craik.skips import Dynamics, Fixed, Greedy, match, rollout
-from craik.skips.dynamics import check_kinds
-from craik.skips.matchings.draws import draw
-from craik.skips.rollout import _check, _chosen
-from craik.trajectories import Trajectories
-from craik.trajectories.conversions import pad
+from mechlearn import losses
+from mechlearn.skips import Dynamics, Fixed, Greedy, match, rollout
+from mechlearn.skips.dynamics import check_kinds
+from mechlearn.skips.matchings.draws import draw
+from mechlearn.skips.rollout import _check, _chosen
+from mechlearn.trajectories import Trajectories
+from mechlearn.trajectories.conversions import pad
 
 X = Trajectories(torch.rand(2, 5, 3, generator=torch.Generator().manual_seed(0)), torch.tensor([5, 3]))
 
@@ -30,7 +30,10 @@ def same(frames):
             "Found Tensor.*Trajectories\\(frames, lengths\\)",
         ),
         (lambda: check_kinds(Dynamics(same, losses.SquaredError()), [X.frames]), "Found list"),
-        (lambda: check_kinds(same, X), "`dynamics` should be craik.skips.Dynamics. Found function.*Dynamics\\(model, loss\\)"),
+        (
+            lambda: check_kinds(same, X),
+            "`dynamics` should be mechlearn.skips.Dynamics. Found function.*Dynamics\\(model, loss\\)",
+        ),
         (lambda: inspect.unwrap(rollout)(same, X.first(), max_steps=2), "Found function"),
         (lambda: inspect.unwrap(_check)(X, 2, None), "`first` should be a tensor.*Found Trajectories.*first\\(\\) gives them"),
         (lambda: inspect.unwrap(_check)(X.first(), 2.5, None), "`max_steps` should be a whole number.*Found 2.5"),

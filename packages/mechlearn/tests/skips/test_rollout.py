@@ -4,8 +4,8 @@ import itertools
 import pytest
 import torch
 
-from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, SquaredError
-from craik.skips import Actions, Dynamics, rollout
+from mechlearn.losses import BinaryCrossEntropyWithLogits, GaussianNLL, SquaredError
+from mechlearn.skips import Actions, Dynamics, rollout
 
 FIRST = torch.tensor([[0.0, 10.0], [3.0, 30.0], [7.0, 70.0]])
 

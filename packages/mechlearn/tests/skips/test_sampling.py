@@ -2,10 +2,10 @@ import pytest
 import torch
 from torch import nn
 
-from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL
-from craik.skips import Aligned, Dynamics, Fixed, Greedy, Sampled, match, rollout
-from craik.testing import check_matching
-from craik.trajectories import Trajectories
+from mechlearn.losses import BinaryCrossEntropyWithLogits, GaussianNLL
+from mechlearn.skips import Aligned, Dynamics, Fixed, Greedy, Sampled, match, rollout
+from mechlearn.testing import check_matching
+from mechlearn.trajectories import Trajectories
 
 GAUSSIAN = Sampled(lambda z, noise: z[:, 0] + (z[:, 1] / 2).exp() * noise)
 

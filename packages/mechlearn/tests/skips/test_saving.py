@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from craik.losses import BinaryCrossEntropy, SquaredError
-from craik.nn.saving import write_at_once
-from craik.schedules import Linear
-from craik.skips import Dynamics, Greedy, load, save
+from mechlearn.losses import BinaryCrossEntropy, SquaredError
+from mechlearn.nn.saving import write_at_once
+from mechlearn.schedules import Linear
+from mechlearn.skips import Dynamics, Greedy, load, save
 
 
 def net(seed=0, hidden=4):
@@ -55,7 +55,7 @@ def test_an_encoder_is_saved_too_and_functions_are_asked_for(tmp_path):
         load(tmp_path, net(), loss=absolute, feedback=torch.detach)
     with pytest.raises(ValueError, match="`feedback` should be given"):
         load(tmp_path, net(), loss=absolute, compare=other)
-    with pytest.raises(ValueError, match=r"`loss` should be given.*none of craik.losses"):
+    with pytest.raises(ValueError, match=r"`loss` should be given.*none of mechlearn.losses"):
         load(tmp_path, net(), compare=other, feedback=torch.detach)
     found = load(tmp_path, net(), loss=absolute, compare=other, feedback=torch.detach)
     assert torch.equal(other.weight, encoder.weight)
@@ -143,7 +143,7 @@ def test_a_folder_holds_the_old_dynamics_or_the_new_whenever_saving_ends(tmp_pat
         write_at_once(path, content)
 
     with monkeypatch.context() as patched:
-        patched.setattr("craik.skips.saving.write_at_once", ends)
+        patched.setattr("mechlearn.skips.saving.write_at_once", ends)
         with pytest.raises(KeyboardInterrupt):
             save(Dynamics(other, SquaredError()), tmp_path)
     assert torch.equal(load(tmp_path, net(2).eval()).dynamics.model(x), one(x))

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from craik.losses import SquaredError
-from craik.skips import Dynamics, Fixed, Greedy, match, training_step
-from craik.trajectories import Trajectories
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, Fixed, Greedy, match, training_step
+from mechlearn.trajectories import Trajectories
 
 
 def world():

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 import oracles
-from craik.surfaces import Consistency, Subspace, audit
+from mechlearn.surfaces import Consistency, Subspace, audit
 from small_models import batch, make, squared
 
 

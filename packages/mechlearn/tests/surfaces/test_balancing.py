@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from craik.surfaces import balanced, rescale_units
+from mechlearn.surfaces import balanced, rescale_units
 
 
 def model():

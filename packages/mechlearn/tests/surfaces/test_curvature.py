@@ -3,8 +3,8 @@ import torch
 from torch import nn
 
 import surfaces_oracles as oracles
-from craik.nn.perceptrons import relu_mlp
-from craik.surfaces import convexity_plane, extreme_curvature, flat, from_flat, random_direction, surface_of_model
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.surfaces import convexity_plane, extreme_curvature, flat, from_flat, random_direction, surface_of_model
 
 
 def generator(seed=0):

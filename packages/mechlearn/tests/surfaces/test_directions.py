@@ -3,9 +3,9 @@ import torch
 from torch import nn
 
 import surfaces_oracles as oracles
-from craik.params import dot, map_params, parameters_of
-from craik.surfaces import between, flat, from_flat, line, orthogonal_to, random_direction, rescale_units, surface_of_model
-from craik.surfaces.directions import Normalisation
+from mechlearn.params import dot, map_params, parameters_of
+from mechlearn.surfaces import between, flat, from_flat, line, orthogonal_to, random_direction, rescale_units, surface_of_model
+from mechlearn.surfaces.directions import Normalisation
 
 
 def generator(seed=0):

@@ -8,7 +8,7 @@ from torch.autograd.functional import hessian, jacobian
 from torch.func import functional_call
 from torch.utils.data import DataLoader
 
-from craik.surfaces import landscape_of_functions, landscape_of_model, surface_of_model
+from mechlearn.surfaces import landscape_of_functions, landscape_of_model, surface_of_model
 from small_models import batch, make, squared
 
 DATA = batch(4, [0, 0, 3, 3, 7, 7, 7])

@@ -5,7 +5,7 @@ import torch
 from sklearn.decomposition import PCA
 
 import surfaces_oracles as oracles
-from craik.surfaces import principal, random_walk_explained
+from mechlearn.surfaces import principal, random_walk_explained
 
 
 def path(steps=20, dims=9, seed=0):

@@ -8,9 +8,9 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
 
 import surfaces_oracles as oracles
-from craik.nn.perceptrons import relu_mlp
-from craik.params import parameters_of
-from craik.surfaces import between, flatness, line, plane, random_direction, surface_of_model
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.params import parameters_of
+from mechlearn.surfaces import between, flatness, line, plane, random_direction, surface_of_model
 
 AT = (torch.linspace(-1, 1, 4, dtype=torch.float64), torch.linspace(-0.5, 1, 3, dtype=torch.float64))
 

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from craik.estimators import AgreementClassifier, AgreementRegressor
+from mechlearn.tables import AgreementClassifier, AgreementRegressor
 from site_tables import regression, shortcut
 
 TABLE = shortcut(sites=4, rows=40, strength=3.0, turned=2)

@@ -3,10 +3,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from craik.estimators.candidates import CANDIDATES, NETWORKS, PEERS, Fold
-from craik.estimators.comparing import compare, compare_table, too_slow
-from craik.estimators.fitting import Training
-from craik.estimators.tables import prepare
+from mechlearn.tables.candidates import CANDIDATES, NETWORKS, PEERS, Fold
+from mechlearn.tables.comparing import compare, compare_table, too_slow
+from mechlearn.tables.fitting import Training
+from mechlearn.tables.reading_in import prepare
 from site_tables import regression, shortcut
 
 QUICK = Training(hidden=8, steps=15, rows_per_site=20)

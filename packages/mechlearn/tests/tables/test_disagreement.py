@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from craik.agreement import AndMask  # noqa: F401  # the rule whose loss is counted here
-from craik.estimators.disagreement import SHARED, _read, disagreement
-from craik.estimators.fitting import Sites
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.agreement import AndMask  # noqa: F401  # the rule whose loss is counted here
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.tables.disagreement import SHARED, _read, disagreement
+from mechlearn.tables.fitting import Sites
 from site_tables import interaction, regression, shortcut
 
 

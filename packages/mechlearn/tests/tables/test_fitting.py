@@ -2,8 +2,10 @@ import pytest
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from craik.agreement import AndMask, combine
-from craik.estimators.fitting import (
+from mechlearn.agreement import AndMask, combine
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.nn.stacks import Stack
+from mechlearn.tables.fitting import (
     Configuration,
     MaskedMean,
     Sites,
@@ -15,8 +17,6 @@ from craik.estimators.fitting import (
     site_gradients,
     site_losses,
 )
-from craik.nn.perceptrons import relu_mlp
-from craik.nn.stacks import Stack
 
 SIZES = (9, 4, 12)
 

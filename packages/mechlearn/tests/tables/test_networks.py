@@ -11,12 +11,12 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from torch import nn
 
-from craik.estimators import AgreementClassifier, AgreementRegressor
-from craik.estimators.fitting import Configuration, Sites, Training, fit
-from craik.estimators.networks import Architecture
-from craik.estimators.saving.cards import check_kept
-from craik.estimators.ways.penalties import penalised, vrex
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.tables import AgreementClassifier, AgreementRegressor
+from mechlearn.tables.fitting import Configuration, Sites, Training, fit
+from mechlearn.tables.networks import Architecture
+from mechlearn.tables.saving.cards import check_kept
+from mechlearn.tables.training_rules.penalties import penalised, vrex
 from site_tables import regression, shortcut
 
 TABLE = shortcut(sites=4, rows=40, strength=3.0, turned=2)

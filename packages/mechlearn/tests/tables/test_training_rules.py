@@ -5,12 +5,12 @@ import torch
 from scipy import stats
 from torch.nn import functional as F  # noqa: N812
 
-from craik.agreement import Agreement, Homogeneous, Qualitative, StandardErrors
-from craik.estimators.fitting import Configuration, Sites, Training, fit
-from craik.estimators.ways.conflicts import homogeneous, qualitative, sides
-from craik.estimators.ways.penalties import fishr, group_dro, irm, penalised, vrex
-from craik.nn.perceptrons import relu_mlp
-from craik.penalties import fishr_penalty, group_dro_loss, irm_penalty, vrex_penalty
+from mechlearn.agreement import Agreement, Homogeneous, Qualitative, StandardErrors
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.penalties import fishr_penalty, group_dro_loss, irm_penalty, vrex_penalty
+from mechlearn.tables.fitting import Configuration, Sites, Training, fit
+from mechlearn.tables.training_rules.conflicts import homogeneous, qualitative, sides
+from mechlearn.tables.training_rules.penalties import fishr, group_dro, irm, penalised, vrex
 
 SIZES = (12, 7, 15, 9)
 OWN = torch.tensor([[True, True, True, True], [True, False, True, True], [True, True, True, False]])

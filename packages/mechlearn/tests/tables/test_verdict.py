@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from craik.estimators.verdict import judge, sign_flip, sites_needed, t_interval
+from mechlearn.tables.verdict import judge, sign_flip, sites_needed, t_interval
 
 ZERO = [70.0] * 8
 WIGGLE = np.array([0.5, -0.5, 0.3, -0.3, 0.2, -0.2, 0.1, -0.1])

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from craik.skips import Aligned, Chosen, Fixed, Greedy, follow
-from craik.testing import check_matching
+from mechlearn.skips import Aligned, Chosen, Fixed, Greedy, follow
+from mechlearn.testing import check_matching
 
 
 @pytest.mark.parametrize("matching", [Greedy(4), Greedy(3, 0.3), Greedy(5, 1.0), Fixed(2), Fixed(3, last="drop")])

@@ -6,8 +6,18 @@ from typing import ClassVar
 import pytest
 import torch
 
-from craik.agreement import AndMask, Combined, GeometricMean, Mean, MedianSign, SandMask, SignalToNoiseMask, Statistics, XorMask
-from craik.testing import check_rule
+from mechlearn.agreement import (
+    AndMask,
+    Combined,
+    GeometricMean,
+    Mean,
+    MedianSign,
+    SandMask,
+    SignalToNoiseMask,
+    Statistics,
+    XorMask,
+)
+from mechlearn.testing import check_rule
 
 OURS = [
     (Mean(), ()),

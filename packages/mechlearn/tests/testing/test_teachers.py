@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import Target, TimeMixture, UnitsTeacher
-from craik.testing import check_teacher
+from mechlearn.distill import Target, TimeMixture, UnitsTeacher
+from mechlearn.testing import check_teacher
 
 PRIVILEGED = models.randn(0, 5, 4)
 HIDDEN = {"read": models.randn(1, 5, 3)}

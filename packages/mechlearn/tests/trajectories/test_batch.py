@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 
 
 def some(lengths=(3, 5, 2), frame=(2, 4), dtype=torch.uint8):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tensordict import TensorDict
 
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 
 
 def ragged(lengths=(3, 5, 2)):

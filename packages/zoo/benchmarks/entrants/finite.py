@@ -14,22 +14,22 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 import torch
-from craik_benchmarks.measuring.timing import interleaved, ratio
+from mechlearn_zoo_benchmarks.measuring.timing import interleaved, ratio
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from craik.lab import Row
-from craik.methods.control.counterfactual import Episodes, Scenarios, View, log_likelihood, posterior, rollouts
-from craik.methods.control.crar import Model, Planner
-from craik.methods.control.disagreement import jensen_renyi
-from craik.methods.control.empowerment import capacity, n_step_channel
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.grids import open_grid
-from craik.tasks.finite.scenarios import levels
+from claimlab import Row
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.methods.control.counterfactual import Episodes, Scenarios, View, log_likelihood, posterior, rollouts
+from mechlearn_zoo.methods.control.crar import Model, Planner
+from mechlearn_zoo.methods.control.disagreement import jensen_renyi
+from mechlearn_zoo.methods.control.empowerment import capacity, n_step_channel
+from mechlearn_zoo.tasks.finite.grids import open_grid
+from mechlearn_zoo.tasks.finite.scenarios import levels
 
 
 class Size(Protocol):
-    """What is read of the settings of `craik bench control`."""
+    """What is read of the settings of `mechlearn bench control`."""
 
     @property
     def repeats(self) -> int: ...  # noqa: D102
@@ -55,7 +55,7 @@ class Workload(NamedTuple):
 def rows(name: str, make: "Callable[[Size], Workload]", config: Size) -> Iterator[Row]:
     """Measure a workload; the denominator's row comes first."""
     work = make(config)
-    steps = {"literal loop": work.literal, "craik": work.ours}
+    steps = {"literal loop": work.literal, "mechlearn": work.ours}
     rounds, clean = dict.fromkeys(steps, config.repeats), dict.fromkeys(steps, _nothing)
     generator = Generator().manual_seed(config.seed)
     times = interleaved(steps, clean, rounds, config.turn, generator, "cpu")

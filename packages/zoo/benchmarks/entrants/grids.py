@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
-from craik_benchmarks.measuring.timing import interleaved, ratio
+from mechlearn_zoo_benchmarks.measuring.timing import interleaved, ratio
 from torch import Generator, Tensor, nn
 
-from craik.lab import Row
-from craik.nn.convolutions import fast_resnet
-from craik.nn.perceptrons import mlp, relu_mlp
-from craik.nn.stacks import Stack, StackedAdam
+from claimlab import Row
+from mechlearn.nn.perceptrons import mlp, relu_mlp
+from mechlearn.nn.stacks import Stack, StackedAdam
+from mechlearn_zoo.nn.convolutions import fast_resnet
 
 
 class Grid(NamedTuple):
@@ -54,17 +54,19 @@ def rows(names: tuple[str, ...], repeats: int, *, small: bool, seed: int, announ
     for name in names:
         announce(f"grid of {name}: {repeats} rounds")
         grid = GRIDS[name]._replace(members=2, batch=(2, *GRIDS[name].batch[1:])) if small else GRIDS[name]
-        steps = {method: _step(grid, seed, stacked=method == "craik, stacked") for method in ("one by one", "craik, stacked")}
+        steps = {
+            method: _step(grid, seed, stacked=method == "mechlearn, stacked") for method in ("one by one", "mechlearn, stacked")
+        }
         for step in steps.values():
             step()
         nothing = dict.fromkeys(steps, _nothing)
         least = 0.0 if small else 0.5
         times = interleaved(steps, nothing, dict.fromkeys(steps, repeats), least, Generator().manual_seed(seed), "cpu")
-        found = ratio(times["craik, stacked"], times["one by one"])
+        found = ratio(times["mechlearn, stacked"], times["one by one"])
         error = _error(grid, seed)
         yield {
             "workload": f"grid of {name}",
-            "method": "craik, stacked",
+            "method": "mechlearn, stacked",
             "ratio": found.median,
             "low": found.low,
             "high": found.high,
@@ -74,7 +76,7 @@ def rows(names: tuple[str, ...], repeats: int, *, small: bool, seed: int, announ
             "error": error,
             "members": grid.members,
             "examples": grid.batch[0],
-            "seconds": statistics.median(times["craik, stacked"]),
+            "seconds": statistics.median(times["mechlearn, stacked"]),
             "note": "over one by one; processor time",
         }
 

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 import torch
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
 
 def check_device(name: str) -> None:

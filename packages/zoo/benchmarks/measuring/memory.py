@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
-from craik.lab import LabError
+from claimlab import LabError
 
 CHILD = """\
 import json, sys
-from craik.lab.cli.bench import load
+from claimlab.cli.bench import load
 arguments = json.loads(sys.argv[1])
 bench = load(arguments["bench"], arguments["top"])
 print(json.dumps(bench.module.probe(**arguments["probe"])))

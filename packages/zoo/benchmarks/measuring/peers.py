@@ -26,7 +26,7 @@ def listed(folder: Iterable[str], package: str, *first: str) -> dict[str, Any]:
     return {name: importlib.import_module(f"{package}.{name}").METHOD for name in files}
 
 
-def installed(module: str, way_out: str = "pip install -e '.[bench]'") -> ModuleType:
+def installed(module: str, way_out: str = "pip install 'mechlearn-zoo[bench]'") -> ModuleType:
     """Import a peer, or say how to get it.
 
     Raises:

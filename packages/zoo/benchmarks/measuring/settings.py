@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from craik.lab.errors import suggestion
+from claimlab.errors import suggestion
 
 
 def check_known(kind: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from craik import cli
-from craik.lab.cli.bench import load_package
+from claimlab.cli.bench import load_package
+from mechlearn import cli
 
-load_package("craik")  # before the test modules beside this file import craik_benchmarks
+load_package("mechlearn_zoo")  # before the test modules beside this file import mechlearn_zoo_benchmarks
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def one_thread():
 
 
 @pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
+def mechlearn(tmp_path, monkeypatch, capsys):
     """The command line in a folder of its own: status, stdout and stderr of some words."""
     monkeypatch.chdir(tmp_path)
 

@@ -5,40 +5,40 @@ from pathlib import Path
 
 import pytest
 import torch
-from craik_benchmarks.entrants.masks.methods import Method, methods
-from craik_benchmarks.entrants.masks.workloads import WORKLOADS
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method, methods
+from mechlearn_zoo_benchmarks.entrants.masks.workloads import WORKLOADS
 
-from craik.lab.cli.bench import load
-from craik.lab.cli.benchrows import KEYS, markdown, read_results
+from claimlab.cli.bench import load
+from claimlab.cli.benchrows import KEYS, markdown, read_results
 
-SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "craik,running_sums,backpack")
+SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "mechlearn,running_sums,backpack")
 
 
-def test_json_is_one_object_with_the_agreed_keys(craik, monkeypatch):
+def test_json_is_one_object_with_the_agreed_keys(mechlearn, monkeypatch):
     monkeypatch.setitem(sys.modules, "backpack", None)  # as where the extra is not installed
-    status, out, said = craik("bench", "agreement", *SMALL, "--json", "--out", "results/agreement.jsonl")
+    status, out, said = mechlearn("bench", "agreement", *SMALL, "--json", "--out", "results/agreement.jsonl")
     found = json.loads(out)
     assert (status, list(found), found["bench"]) == (0, ["bench", "hardware", "rows"], "agreement")
     assert "core" in found["hardware"]
     plain, ours, backpack, sums = found["rows"]
     assert all(tuple(row)[:2] == KEYS[:2] and set(KEYS) <= set(row) for row in found["rows"])
     assert (plain["ratio"], plain["low"], plain["high"], plain["memory_ratio"]) == (1.0, 1.0, 1.0, 1.0)
-    assert ours["method"].startswith("craik")
+    assert ours["method"].startswith("mechlearn")
     for row in (ours, sums):
         assert 0 < row["low"] <= row["ratio"] <= row["high"]
         assert row["memory_ratio"] > 0
         assert row["exact"] is True
         assert row["rounds"] == 2
-    assert (backpack["ratio"], backpack["note"]) == (None, "not installed: pip install -e '.[bench]'")
+    assert (backpack["ratio"], backpack["note"]) == (None, "not installed: pip install 'mechlearn-zoo[bench]'")
     assert "mlp-34: 2 rounds" in said
     recorded = read_results(Path("results/agreement.jsonl"))
     assert [{key: row[key] for key in found["rows"][i]} for i, row in enumerate(recorded)] == found["rows"]
-    assert "| craik |" in markdown(recorded)
+    assert "| mechlearn |" in markdown(recorded)
 
 
-def test_the_table_has_the_fastest_first_and_what_was_not_run_last(craik, monkeypatch):
+def test_the_table_has_the_fastest_first_and_what_was_not_run_last(mechlearn, monkeypatch):
     monkeypatch.setitem(sys.modules, "backpack", None)
-    status, out, _ = craik("bench", "agreement", *SMALL, "--memory", "false")
+    status, out, _ = mechlearn("bench", "agreement", *SMALL, "--memory", "false")
     lines = [line for line in out.splitlines() if line.strip()]
     assert status == 0
     assert lines[0].strip() == "mlp-34"
@@ -46,14 +46,14 @@ def test_the_table_has_the_fastest_first_and_what_was_not_run_last(craik, monkey
     assert "not installed" in out
 
 
-def test_threads_are_given_back(craik):
+def test_threads_are_given_back(mechlearn):
     before = torch.get_num_threads()
-    craik("bench", "agreement", *SMALL, "--memory", "false", "--methods", "running_sums", "--threads", "3")
+    mechlearn("bench", "agreement", *SMALL, "--memory", "false", "--methods", "running_sums", "--threads", "3")
     assert torch.get_num_threads() == before
 
 
-def test_help_lists_the_settings(craik):
-    status, out, _ = craik("bench", "agreement", "--help")
+def test_help_lists_the_settings(mechlearn):
+    status, out, _ = mechlearn("bench", "agreement", "--help")
     assert status == 0
     assert "--budget" in out
     assert "Threads of torch's operators." in " ".join(out.split())
@@ -73,22 +73,22 @@ def test_help_lists_the_settings(craik):
         (("agreement", "--device", "gpu"), "device must be cpu, cuda, cuda:1 or so, but found 'gpu'"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_status_2(craik, tmp_path, words, sentence):
+def test_bad_usage_is_one_sentence_and_status_2(mechlearn, tmp_path, words, sentence):
     tmp_path.joinpath("file").write_text("")
-    status, out, said = craik("bench", *words)
+    status, out, said = mechlearn("bench", *words)
     assert (status, out) == (2, "")
     assert sentence in said
     assert said.count("\n") == 1
 
 
 def test_the_full_preset_has_the_four_workloads_on_one_thread():
-    full = load("agreement", "craik").presets["full"]
+    full = load("agreement", "mechlearn_zoo").presets["full"]
     assert full.workloads == tuple(WORKLOADS)
     assert (full.threads, full.small, full.memory) == (1, False, True)
 
 
 def test_a_peer_that_breaks_is_a_row_and_ours_is_an_error(monkeypatch):
-    module = load("agreement", "craik").module
+    module = load("agreement", "mechlearn_zoo").module
 
     def broken(problem, chunk):
         raise RuntimeError("no kernel\nand much more")
@@ -101,4 +101,4 @@ def test_a_peer_that_breaks_is_a_row_and_ours_is_an_error(monkeypatch):
 
     assert rows("torchjd")[-1]["note"] == "failed: RuntimeError: no kernel"
     with pytest.raises(RuntimeError, match="no kernel"):
-        rows("craik")
+        rows("mechlearn")

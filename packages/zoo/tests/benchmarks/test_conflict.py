@@ -1,8 +1,8 @@
 import json
 import shutil
 
-from craik import cli
-from craik.lab.cli.benchrows import KEYS
+from claimlab.cli.benchrows import KEYS
+from mechlearn import cli
 
 
 def test_rows(capsys, monkeypatch, tmp_path):
@@ -20,5 +20,5 @@ def test_pairs(capsys, monkeypatch, tmp_path):
     assert cli.main(("bench", "conflict", "--quick", "--workloads", "pairs-4,pairs-16", "--json")) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     found = [(row["workload"], row["method"]) for row in rows]
-    methods = ("plain backprop", "craik AND-mask", "PCGrad")
+    methods = ("plain backprop", "mechlearn AND-mask", "PCGrad")
     assert found == [(name, method) for name in ("pairs-4", "pairs-16") for method in methods]

@@ -2,16 +2,16 @@ import json
 
 import pytest
 
-from craik.lab.cli.bench import load
-from craik.lab.cli.benchrows import KEYS
+from claimlab.cli.bench import load
+from claimlab.cli.benchrows import KEYS
 
 
-def test_rows(craik):
-    status, out, _ = craik("bench", "control", "--quick", "--json")
+def test_rows(mechlearn):
+    status, out, _ = mechlearn("bench", "control", "--quick", "--json")
     assert status == 0
     rows = json.loads(out)["rows"]
     assert all(set(KEYS) <= set(row) for row in rows)
-    ours = [row for row in rows if row["method"] == "craik"]
+    ours = [row for row in rows if row["method"] == "mechlearn"]
     assert [row["workload"].split(",")[0] for row in ours] == [
         "V-trace",
         "GAE",
@@ -28,7 +28,7 @@ def test_rows(craik):
 
 
 def test_an_old_peer_is_refused(monkeypatch):
-    bench = load("control", "craik").module
+    bench = load("control", "mechlearn_zoo").module
     monkeypatch.setattr(bench, "installed", lambda *_: object())
     monkeypatch.setattr(bench, "versioned", lambda _: "torchrl 0.7.2")
     assert bench._torchrl() == (None, "torchrl 0.7.2 is refused: older than 0.14; pip install 'torchrl>=0.14'")
@@ -36,8 +36,8 @@ def test_an_old_peer_is_refused(monkeypatch):
 
 @pytest.mark.extra("bench", "torchrl")
 @pytest.mark.filterwarnings("ignore")
-def test_the_peer_gives_the_same_values(craik):
-    status, out, _ = craik("bench", "control", "--quick", "--json")
+def test_the_peer_gives_the_same_values(mechlearn):
+    status, out, _ = mechlearn("bench", "control", "--quick", "--json")
     assert status == 0
     peers = [row for row in json.loads(out)["rows"] if row["method"] == "torchrl"]
     assert [row["exact"] for row in peers] == [True, True, None]

@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 import torch
-from craik_benchmarks.entrants.unrolls.methods import PLAIN, Method, methods
-from craik_benchmarks.entrants.unrolls.ours import prepare_with
-from craik_benchmarks.entrants.unrolls.problem import unrolling
-from craik_benchmarks.measuring.peers import NotRunError
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import PLAIN, Method, methods
+from mechlearn_zoo_benchmarks.entrants.unrolls.ours import prepare_with
+from mechlearn_zoo_benchmarks.entrants.unrolls.problem import unrolling
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
 from torch import nn
 
-from craik import cli
-from craik.distill import Adjoint
-from craik.lab.cli.bench import load
-from craik.lab.cli.benchrows import KEYS
-from craik.nn.convolutions import trajectory_network
+from claimlab.cli.bench import load
+from claimlab.cli.benchrows import KEYS
+from mechlearn import cli
+from mechlearn.distill import Adjoint
+from mechlearn_zoo.nn.convolutions import trajectory_network
 
-COMPILED = {"craik", "craik_whole", "craik_bf16"}
-"""What a test has no time to compile; their graphs are tested in tests/craik/distill."""
+COMPILED = {"mechlearn", "mechlearn_whole", "mechlearn_bf16"}
+"""What a test has no time to compile; their graphs are tested in packages/mechlearn/tests/distill."""
 
 PEERS = {"higher": "higher", "torchopt": "torchopt"}
 
@@ -46,24 +46,24 @@ def test_the_first_steps_of_a_problem_are_a_shorter_problem(alone):
 
 
 def test_beyond_the_thorough_lengths_some_methods_run_without_float64(monkeypatch, capsys):
-    chosen = "--methods", "craik_unroll,craik_adjoint", "--lengths", "2,3", "--thorough", "2"
+    chosen = "--methods", "mechlearn_unroll,mechlearn_adjoint", "--lengths", "2,3", "--thorough", "2"
     assert cli.main(("bench", "distill", "--quick", "--problems", "student", *chosen, "--json")) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [(row["n"], row["method"]) for row in rows] == [
         (2, "plain autograd"),
-        (2, "craik, adjoint uncompiled"),
-        (2, "craik, unroll"),
+        (2, "mechlearn, adjoint uncompiled"),
+        (2, "mechlearn, unroll"),
         (3, "plain autograd"),
-        (3, "craik, adjoint uncompiled"),
+        (3, "mechlearn, adjoint uncompiled"),
     ]
     assert [row["exact"] for row in rows] == [None, True, True, None, None]
 
 
 def test_an_approximation_is_never_exact_and_its_error_is_that_of_float32(monkeypatch):
-    bench = load("distill", "craik")
+    bench = load("distill", "mechlearn_zoo")
     rough = {
         key: Method(key, prepare_with(Adjoint(), autocast=autocast), exact=False)
-        for key, autocast in (("craik_plain", None), ("craik_rough", torch.bfloat16))
+        for key, autocast in (("mechlearn_plain", None), ("mechlearn_rough", torch.bfloat16))
     }
     monkeypatch.setattr(bench.module, "methods", lambda: {PLAIN: methods()[PLAIN], **rough})
     config = replace(bench.presets["quick"], problems=("mujoco",), memory=False)
@@ -75,7 +75,7 @@ def test_an_approximation_is_never_exact_and_its_error_is_that_of_float32(monkey
 
 
 def test_the_teacher_in_low_precision_is_an_approximation():
-    assert {key for key, method in methods().items() if not method.exact} == {"craik_bf16"}
+    assert {key for key, method in methods().items() if not method.exact} == {"mechlearn_bf16"}
 
 
 def test_the_teacher_normalises_where_the_experiment_s_does():
@@ -95,7 +95,7 @@ def test_a_missing_peer_says_how_to_get_it(name, monkeypatch):
 def test_json_has_the_agreed_keys(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "torchopt", None)
-    chosen = "--methods", "craik_unroll,torchopt"
+    chosen = "--methods", "mechlearn_unroll,torchopt"
     status = cli.main(("bench", "distill", "--quick", "--problems", "mujoco", *chosen, "--memory", "false", "--json"))
     found = json.loads(capsys.readouterr().out)
     assert (status, found["bench"]) == (0, "distill")
@@ -111,7 +111,7 @@ def test_json_has_the_agreed_keys(monkeypatch, capsys, tmp_path):
 def test_a_population_is_measured_over_one_student(capsys):
     assert cli.main(("bench", "distill", "--quick", "--problems", "population", "--json")) == 0
     one, stacked, alone = json.loads(capsys.readouterr().out)["rows"]
-    assert (one["ratio"], one["method"], stacked["method"]) == (1.0, "one student", "craik, stacked")
+    assert (one["ratio"], one["method"], stacked["method"]) == (1.0, "one student", "mechlearn, stacked")
     assert (stacked["exact"], alone["exact"]) == (True, None)
     assert stacked["error"] < 1e-10
     assert all(set(KEYS) <= set(row) for row in (one, stacked, alone))
@@ -131,7 +131,7 @@ def test_bad_usage_is_status_2(words, sentence, capsys):
 
 
 def test_the_full_preset_is_the_thesis_s():
-    full = load("distill", "craik").presets["full"]
+    full = load("distill", "mechlearn_zoo").presets["full"]
     assert (full.lengths, full.problems, full.threads, full.small) == (
         (16, 96, 384),
         ("mujoco", "student", "population"),

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from craik import cli
-from craik.lab.cli.benchrows import KEYS
+from claimlab.cli.benchrows import KEYS
+from mechlearn import cli
 
 OWN = ("roll-outs", "trellis", "eager")
 

@@ -4,25 +4,34 @@ from dataclasses import replace
 
 import pytest
 import torch
-from craik_benchmarks.entrants.optimisers.literal import agrees
-from craik_benchmarks.entrants.optimisers.methods import FUSED, Method, methods
-from craik_benchmarks.entrants.optimisers.methods.cautious_adamw import CautiousAdamW, timm_adamw
-from craik_benchmarks.measuring.peers import NotRunError
+from mechlearn_zoo_benchmarks.entrants.optimisers.literal import agrees
+from mechlearn_zoo_benchmarks.entrants.optimisers.methods import FUSED, Method, methods
+from mechlearn_zoo_benchmarks.entrants.optimisers.methods.cautious_adamw import CautiousAdamW, timm_adamw
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
 
-from craik import cli
-from craik.agreement import TemporalAndMaskAdam
-from craik.lab.cli.bench import load
-from craik.lab.cli.benchrows import KEYS
+from claimlab.cli.bench import load
+from claimlab.cli.benchrows import KEYS
+from mechlearn import cli
+from mechlearn.agreement import TemporalAndMaskAdam
 
 
 def test_json_has_the_agreed_keys_and_ours_are_exact(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ("bench", "optim", "--quick", "--workloads", "fastresnet,tiny", "--methods", "craik_loop,craik_foreach", "--json")
+    words = (
+        "bench",
+        "optim",
+        "--quick",
+        "--workloads",
+        "fastresnet,tiny",
+        "--methods",
+        "mechlearn_loop,mechlearn_foreach",
+        "--json",
+    )
     assert cli.main(words) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert len(rows) == 6
     assert all(set(KEYS) <= set(row) for row in rows)
-    assert [row["method"] for row in rows[:3]] == ["torch Adam, fused", "craik, foreach", "craik, loop"]
+    assert [row["method"] for row in rows[:3]] == ["torch Adam, fused", "mechlearn, foreach", "mechlearn, loop"]
     assert (rows[0]["ratio"], rows[0]["memory_ratio"], rows[0]["exact"]) == (1.0, 1.0, None)
     for row in rows[1:3]:
         assert 0 < row["low"] <= row["ratio"] <= row["high"]
@@ -31,12 +40,12 @@ def test_json_has_the_agreed_keys_and_ours_are_exact(tmp_path, monkeypatch, caps
 
 
 def test_exactness_is_looked_at():
-    assert agrees(methods()["craik_foreach"].make, "tiny", True, 0)
+    assert agrees(methods()["mechlearn_foreach"].make, "tiny", True, 0)
     assert not agrees(lambda parameters: TemporalAndMaskAdam(parameters, threshold=0.0), "tiny", True, 0)
 
 
 def test_what_cannot_run_is_a_row(monkeypatch):
-    module = load("optim", "craik").module
+    module = load("optim", "mechlearn_zoo").module
 
     def missing(parameters):
         raise NotRunError("not here")
@@ -83,4 +92,4 @@ def test_timms_is_found_without_its_models(tmp_path, monkeypatch):
 @pytest.mark.parametrize("options", [{"workloads": ()}, {"workloads": ("large",)}, {"methods": ("adam",)}, {"repeats": 0}])
 def test_settings_that_cannot_be(options):
     with pytest.raises(ValueError, match="but found"):
-        load("optim", "craik").module.Config(**options)
+        load("optim", "mechlearn_zoo").module.Config(**options)

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from craik import cli
-from craik.lab.cli.benchrows import KEYS
+from claimlab.cli.benchrows import KEYS
+from mechlearn import cli
 
 
 def rows(capsys, monkeypatch, tmp_path):
@@ -17,15 +17,15 @@ def test_rows(capsys, monkeypatch, tmp_path):
     assert all(set(KEYS) <= set(row) for row in found)
     attacks = [row for row in found if row["workload"].startswith("pgd")]
     assert [row["ratio"] for row in attacks if row["method"] == "plain input gradients"] == [1.0] * 4
-    assert all(row["exact"] for row in attacks if row["method"] == "craik" and "box" not in row["workload"])
+    assert all(row["exact"] for row in attacks if row["method"] == "mechlearn" and "box" not in row["workload"])
     missing = [row for row in found if row["ratio"] is None]
     assert all("pip install" in row["note"] for row in missing)
 
 
 def test_the_implicit_gradient_is_that_of_the_hessian_written_out(capsys, monkeypatch, tmp_path):
     found = {(row["workload"], row["method"]): row["exact"] for row in rows(capsys, monkeypatch, tmp_path)}
-    assert found["poisoning", "craik"]
-    assert ("program", "craik") in found
+    assert found["poisoning", "mechlearn"]
+    assert ("program", "mechlearn") in found
 
 
 @pytest.mark.extra("bench", "foolbox")
@@ -35,4 +35,4 @@ def test_peers_end_at_the_same_values(capsys, monkeypatch, tmp_path):
     equal = {(row["workload"], row["method"]): row["exact"] for row in found if row["exact"] is not None}
     assert equal["pgd-2", "foolbox"]
     assert equal["pgd-inf", "foolbox"]
-    assert all(exact for (_, method), exact in equal.items() if method == "craik")
+    assert all(exact for (_, method), exact in equal.items() if method == "mechlearn")

@@ -3,17 +3,17 @@ import json
 
 import pytest
 import torch
-from craik_benchmarks.entrants.following import literal
-from craik_benchmarks.measuring.memory import in_fresh_process
+from mechlearn_zoo_benchmarks.entrants.following import literal
+from mechlearn_zoo_benchmarks.measuring.memory import in_fresh_process
 
-from craik.lab.cli.bench import load
-from craik.lab.cli.benchrows import KEYS
+from claimlab.cli.bench import load
+from claimlab.cli.benchrows import KEYS
 
 SMALL = ("--quick", "--sizes", "36x40", "--repeats", "2", "--turn", "0")
 
 
-def test_json_is_one_object_with_the_agreed_keys(craik):
-    status, out, _ = craik("bench", "skips", *SMALL, "--memory", "false", "--json")
+def test_json_is_one_object_with_the_agreed_keys(mechlearn):
+    status, out, _ = mechlearn("bench", "skips", *SMALL, "--memory", "false", "--json")
     found = json.loads(out)
     assert (status, found["bench"]) == (0, "skips")
     assert all(set(KEYS) <= set(row) for row in found["rows"])
@@ -27,15 +27,15 @@ def test_json_is_one_object_with_the_agreed_keys(craik):
     for workload in workloads - {"vectors", "alignment", "roll-out"}:
         base, *others = (row for row in found["rows"] if row["workload"] == workload)
         assert (base["method"], base["ratio"], base["exact"]) == ("literal gather", 1.0, None)
-        assert sum(row["method"].startswith("craik") for row in others) == 2
+        assert sum(row["method"].startswith("mechlearn") for row in others) == 2
         assert all(row["exact"] is (None if row["method"] == "network alone" else True) for row in others)
         assert all(row["low"] <= row["ratio"] <= row["high"] for row in others)
 
 
 def test_memory_is_measured_in_a_fresh_process():
-    quick = load("skips", "craik").presets["quick"]
+    quick = load("skips", "mechlearn_zoo").presets["quick"]
     settings = {name: getattr(quick, name) for name in ("batch", "horizon", "dataset", "threads", "seed", "small")}
-    arguments = {"size": "36x40", "method": "craik, frames in bytes", **settings}
+    arguments = {"size": "36x40", "method": "mechlearn, frames in bytes", **settings}
     assert in_fresh_process("skips", arguments) > 0
 
 
@@ -53,7 +53,7 @@ def test_the_literal_ways_agree():
     ("words", "sentence"),
     [(("--sizes", "36x41"), "found '36x41'; did you mean 36x40?"), (("--horizon", "0"), "horizon must be at least 1")],
 )
-def test_bad_usage_is_one_sentence_and_status_2(craik, words, sentence):
-    status, out, said = craik("bench", "skips", *words)
+def test_bad_usage_is_one_sentence_and_status_2(mechlearn, words, sentence):
+    status, out, said = mechlearn("bench", "skips", *words)
     assert (status, out) == (2, "")
     assert sentence in said

@@ -1,8 +1,8 @@
 import json
 from collections import Counter
 
-from craik import cli
-from craik.lab.cli.benchrows import KEYS
+from claimlab.cli.benchrows import KEYS
+from mechlearn import cli
 
 
 def test_rows(capsys, monkeypatch, tmp_path):
@@ -13,4 +13,4 @@ def test_rows(capsys, monkeypatch, tmp_path):
     assert Counter(row["workload"].split(",")[0] for row in rows) == counts
     assert all(set(KEYS) <= set(row) for row in rows)
     assert all(row["exact"] for row in rows)
-    assert sum(row["method"].startswith("craik") for row in rows) == 4
+    assert sum(row["method"].startswith("mechlearn") for row in rows) == 4

@@ -4,11 +4,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from craik.commands import PROGRAM, coinrun
-from craik.lab.errors import UsageError
-from craik.tasks.pictures.cloning import Recording, States
-from craik.tasks.pictures.coinrun import collecting, interpreter, keeping
-from craik.tasks.pictures.coinrun.expert import Expert
+from claimlab.errors import UsageError
+from mechlearn_zoo.commands import PROGRAM, coinrun
+from mechlearn_zoo.tasks.pictures.cloning import Recording, States
+from mechlearn_zoo.tasks.pictures.coinrun import collecting, interpreter, keeping
+from mechlearn_zoo.tasks.pictures.coinrun.expert import Expert
 
 DEFAULTS = {"levels": 2, "states": 1, "validation": 1, "test": 1, "mode": "easy", "seed": 0}
 
@@ -87,11 +87,11 @@ def test_there_must_be_one_to_train_on(collected, tmp_path, name):
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [((), "but found none; craik coinrun collect"), (("collect", "--to", "."), "--to must name a file")],
+    [((), "but found none; mechlearn coinrun collect"), (("collect", "--to", "."), "--to must name a file")],
 )
 def test_bad_usage_is_one_sentence_and_status_2(words, sentence, capsys):
     assert PROGRAM.main(["coinrun", *words]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("craik: ")
+    assert said.startswith("mechlearn: ")
     assert sentence in said
     assert said.count("\n") == 1

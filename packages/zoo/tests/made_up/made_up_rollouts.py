@@ -2,7 +2,7 @@
 
 import torch
 
-from craik.methods.control import Rollout
+from mechlearn_zoo.methods.control import Rollout
 
 
 def made_up(seed, steps=13, batch=5, ends=0.2, dtype=torch.float64):

@@ -2,9 +2,9 @@
 
 import torch
 
-from craik.tasks.bodies.quantiles import BINS
-from craik.tasks.bodies.rollouts import STEPS
-from craik.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.bodies.quantiles import BINS
+from mechlearn_zoo.tasks.bodies.rollouts import STEPS
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 TINY = {
     "train": 60,

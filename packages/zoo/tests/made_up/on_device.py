@@ -1,6 +1,6 @@
 """The tests on another device: whatever a test makes is made there, and what the library makes is left alone.
 
-With CRAIK_DEVICE in the environment, `tests/conftest.py` turns this on for all tests. "cuda" is a GPU. "pretended" needs none:
+With MECHLEARN_DEVICE in the environment, `conftest.py` turns this on for all tests. "cuda" is a GPU. "pretended" needs none:
 tensors stay where they are, and memory is marked as being on a device; what mixes marked and unmarked tensors, or hands marked
 ones to numpy, ends as it would on a GPU. Gradients are marked where they are read. What torch.func's transforms return is not
 marked, so that tests of functions which use them may fail for nothing.
@@ -21,8 +21,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-TESTS = str(Path(__file__).parents[1])
-SOURCE = str(Path(__file__).parents[2] / "src" / "craik")
+PACKAGES = Path(__file__).parents[3]
+TESTS = tuple(str(PACKAGES / name / "tests") for name in ("mechlearn", "claimlab", "zoo"))
+SOURCE = tuple(str(PACKAGES / name / "src") for name in ("mechlearn", "claimlab", "zoo"))
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 BETWEEN = ("<@beartype", *(str(Path(package.__file__).parent) for package in (torch, jaxtyping, beartype)))
@@ -31,8 +32,11 @@ BETWEEN = ("<@beartype", *(str(Path(package.__file__).parent) for package in (to
 BUILDERS = ("as_torch",)
 """Functions that build a model from another package's."""
 
-WORLDS = (f"{SOURCE}/tasks/", f"{SOURCE}/testing/walks.py")
+WORLDS = (str(PACKAGES / "zoo/src/mechlearn_zoo/tasks"), str(PACKAGES / "mechlearn/src/mechlearn/testing/walks.py"))
 """Modules that make data of their own, and the models that go with it."""
+
+NETWORKS = tuple(str(PACKAGES / place / "nn") for place in ("mechlearn/src/mechlearn", "zoo/src/mechlearn_zoo"))
+"""Blocks that draw their weights."""
 
 PASSING = ("__deepcopy__", "copy_", "__set__", "set_", "__setitem__", "_has_compatible_shallow_copy_type")
 """What takes tensors of two devices."""
@@ -47,7 +51,7 @@ def asker():
     while frame is not None:
         name = frame.f_code.co_filename
         if name != __file__:
-            if name.startswith((TESTS, "<doctest")):
+            if name.startswith((*TESTS, "<doctest")):
                 return "test", frame.f_code.co_name
             if name.startswith(SOURCE):
                 return ("maker" if makes(frame) else "library"), frame.f_code.co_name
@@ -59,14 +63,14 @@ def makes(frame):
     """Tell whether a frame is of a module's constructor, a function that builds a module from numbers, or data of a world."""
     if frame.f_code.co_filename.startswith(WORLDS):
         return True
-    while frame is not None and (name := frame.f_code.co_filename).startswith((SOURCE, *BETWEEN)):
+    while frame is not None and (name := frame.f_code.co_filename).startswith((*SOURCE, *BETWEEN)):
         code, own = frame.f_code, frame.f_locals
         given = [own.get(argument) for argument in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
         if name.startswith(SOURCE) and code.co_name == "__init__" and isinstance(own.get("self"), torch.nn.Module):
             return True
         if code.co_name in BUILDERS:
             return True
-        builds = name.startswith(f"{SOURCE}/nn/") and any(isinstance(value, torch.Generator) for value in given)
+        builds = name.startswith(NETWORKS) and any(isinstance(value, torch.Generator) for value in given)
         if builds and not any(isinstance(value, torch.Tensor) for value in given) and "self" not in own:
             return True
         frame = frame.f_back
@@ -227,7 +231,7 @@ def pretended(device):
 def marked(tensor):
     """Tell whether a tensor's memory is marked; None where it has none of its own, as inside torch.func's transforms."""
     try:
-        return getattr(tensor.untyped_storage(), "craik_marked", False)
+        return getattr(tensor.untyped_storage(), "mechlearn_marked", False)
     except (RuntimeError, NotImplementedError, AttributeError):
         return None
 
@@ -236,5 +240,5 @@ def mark(found):
     """Mark the memory of all tensors in something."""
     for value in tree_flatten(found)[0]:
         if isinstance(value, Tensor) and marked(value) is False:
-            value.untyped_storage().craik_marked = True
+            value.untyped_storage().mechlearn_marked = True
     return found

@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
-from craik.lab.running.run import Run
-from craik.lab.running.runfiles import find_runs
+from claimlab.running.run import Run
+from claimlab.running.runfiles import find_runs
 
 ROOT = Path(__file__).parents[2]
 

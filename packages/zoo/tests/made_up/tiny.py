@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
 
 
 def rows_of(experiment, seed=0, config=None, **settings):

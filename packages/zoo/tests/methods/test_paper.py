@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from craik import methods
-from craik.methods.paper import papers, table
+from mechlearn import methods
+from mechlearn_zoo.methods.paper import papers, table
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 FOLDER = Path(methods.__file__).parent
 FIELDS = sorted(path.name for path in FOLDER.iterdir() if (path / "__init__.py").is_file())
 

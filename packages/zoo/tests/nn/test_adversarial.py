@@ -1,6 +1,6 @@
 import torch
 
-from craik.nn.adversarial import Adversarial, Reverse
+from mechlearn_zoo.nn.adversarial import Adversarial, Reverse
 
 
 def test_the_discriminator_learns_and_the_embedding_is_trained_against_it():

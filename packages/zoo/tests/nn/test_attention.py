@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 import nn_oracles as oracles
-from craik.nn.attention import attend, region_attention, word_attention
+from mechlearn_zoo.nn.attention import attend, region_attention, word_attention
 
 
 def draw(*shape):

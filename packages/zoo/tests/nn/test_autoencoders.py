@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from craik.nn.autoencoders import ConvVAE, Encoded, sample_latent, vae_loss
+from mechlearn_zoo.nn.autoencoders import ConvVAE, Encoded, sample_latent, vae_loss
 
 
 @pytest.mark.parametrize("size", [4, 9, 10, 19, 20, 21, 32])

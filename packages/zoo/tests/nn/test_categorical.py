@@ -2,7 +2,14 @@ import pytest
 import torch
 from scipy import stats
 
-from craik.nn.categorical import chosen, gumbel_noise, gumbel_softmax, sample_categorical, straight_through, used_symbols
+from mechlearn_zoo.nn.categorical import (
+    chosen,
+    gumbel_noise,
+    gumbel_softmax,
+    sample_categorical,
+    straight_through,
+    used_symbols,
+)
 
 
 def generator(seed=0):

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.nn.convolutions import fast_resnet, trajectory_network
+from mechlearn_zoo.nn.convolutions import fast_resnet, trajectory_network
 
 
 def test_a_trajectory_network_convolves_over_time_and_keeps_its_length():

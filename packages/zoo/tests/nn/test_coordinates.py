@@ -7,7 +7,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 import nn_oracles as oracles
 from cpu_alone import ON_A_GPU
-from craik.nn.coordinates import CoordConv2d, CoordConvTranspose2d, add_coordinates
+from mechlearn_zoo.nn.coordinates import CoordConv2d, CoordConvTranspose2d, add_coordinates
 
 
 def images(*shape, dtype=torch.float64):

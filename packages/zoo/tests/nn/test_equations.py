@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.nn.equations import EquationLayer, equation_network, sparsity
+from mechlearn_zoo.nn.equations import EquationLayer, equation_network, sparsity
 from nn_oracles import equation_layer
 
 

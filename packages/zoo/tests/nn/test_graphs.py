@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import nn_oracles as oracles
-from craik.nn.graphs import Graph, GraphBlock, GraphGRU, GraphState, Widths, edge_norms, edges_to
+from mechlearn_zoo.nn.graphs import Graph, GraphBlock, GraphGRU, GraphState, Widths, edge_norms, edges_to
 
 IN, OUT = Widths(3, 4, 2), Widths(5, 6, 3)
 

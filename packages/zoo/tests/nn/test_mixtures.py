@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.nn.mixtures import (
+from mechlearn_zoo.nn.mixtures import (
     Mixture,
     MixtureHead,
     at_temperature,

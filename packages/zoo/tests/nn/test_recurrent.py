@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.nn.recurrent import Recurrent, at_rest, gru, lstm, lstm_step, put_rows, rows_of
+from mechlearn_zoo.nn.recurrent import Recurrent, at_rest, gru, lstm, lstm_step, put_rows, rows_of
 
 
 def test_steps_are_the_sequence():

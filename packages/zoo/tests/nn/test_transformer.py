@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import Agreement, AndMask
-from craik.nn.transformer import Encoder, LanguageModel, TransformerSizes, bert_weights, from_bert
+from mechlearn.agreement import Agreement, AndMask
+from mechlearn_zoo.nn.transformer import Encoder, LanguageModel, TransformerSizes, bert_weights, from_bert
 
 SIZES = TransformerSizes(vocabulary=20, width=8, layers=2, heads=2, inner=16, positions=10)
 

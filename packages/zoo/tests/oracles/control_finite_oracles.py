@@ -1,4 +1,4 @@
-"""Finite decision processes and the methods on them, literally: loops and sums, nothing of craik."""
+"""Finite decision processes and the methods on them, literally: loops and sums, nothing of mechlearn."""
 
 import itertools
 import math

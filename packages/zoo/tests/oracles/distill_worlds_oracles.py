@@ -1,4 +1,4 @@
-"""Chapter 4's worlds, slow and literal; nothing of craik is imported here."""
+"""Chapter 4's worlds, slow and literal; nothing of mechlearn is imported here."""
 
 import itertools
 import math

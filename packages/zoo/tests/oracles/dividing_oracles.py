@@ -1,4 +1,4 @@
-"""Plans by sub-goals, slow and literal: nothing of craik is imported. v is a list of lists of probabilities."""
+"""Plans by sub-goals, slow and literal: nothing of mechlearn is imported. v is a list of lists of probabilities."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""World Models and Causal InfoGAN, written out; nothing of craik is imported."""
+"""World Models and Causal InfoGAN, written out; nothing of mechlearn is imported."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Bonuses for exploration, an environment and a number at a time; nothing of craik."""
+"""Bonuses for exploration, an environment and a number at a time; nothing of mechlearn."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Word vectors and neighbourhoods in loops. Nothing here imports craik."""
+"""Word vectors and neighbourhoods in loops. Nothing here imports mechlearn."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Language, slow and literal; imports nothing of craik."""
+"""Language, slow and literal; imports nothing of mechlearn."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The compared methods, slow and literal: each environment a forward pass of its own. Nothing here imports craik."""
+"""The compared methods, slow and literal: each environment a forward pass of its own. Nothing here imports mechlearn."""
 
 import copy
 

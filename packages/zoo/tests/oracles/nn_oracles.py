@@ -1,4 +1,4 @@
-"""Coordinates, graph blocks and attention as their papers write them: loops over everything, nothing of craik."""
+"""Coordinates, graph blocks and attention as their papers write them: loops over everything, nothing of mechlearn."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Losses of privileged data, one example, one step and one number at a time. Nothing here imports craik."""
+"""Losses of privileged data, one example, one step and one number at a time. Nothing here imports mechlearn."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The sums of the papers on returns, V-trace and PopArt, written out: one episode, one number at a time; nothing of craik."""
+"""The sums of the papers on returns, V-trace and PopArt, written out: one episode, one number at a time; nothing of ours."""
 
 import math
 

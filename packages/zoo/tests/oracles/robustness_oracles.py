@@ -1,4 +1,4 @@
-"""Audits of robustness, slow and literal: optimisers of scipy, full retraining, loops. Nothing here imports craik."""
+"""Audits of robustness, slow and literal: optimisers of scipy, full retraining, loops. Nothing here imports mechlearn."""
 
 import numpy as np
 import torch

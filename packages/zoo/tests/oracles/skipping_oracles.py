@@ -1,4 +1,4 @@
-"""A world model with skips, one trajectory, one frame, one number at a time; nothing of craik is imported."""
+"""A world model with skips, one trajectory, one frame, one number at a time; nothing of mechlearn is imported."""
 
 import math
 

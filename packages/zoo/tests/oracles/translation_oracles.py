@@ -1,4 +1,4 @@
-"""Alignment and eager translation in loops and by enumeration. Nothing here imports craik."""
+"""Alignment and eager translation in loops and by enumeration. Nothing here imports mechlearn."""
 
 import itertools
 import math

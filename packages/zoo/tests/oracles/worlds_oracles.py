@@ -1,4 +1,4 @@
-"""Influence, forward models and symbols by enumeration and loops; nothing of craik."""
+"""Influence, forward models and symbols by enumeration and loops; nothing of mechlearn."""
 
 import math
 

@@ -15,11 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from craik.lab.experiment import load
-from craik.lab.running.checkpoints.loops import Keeper, use
+from claimlab.experiment import load
+from claimlab.running.checkpoints.loops import Keeper, use
 
 METHODS, TRIALS = 2, 3
-"""Of `craik sweep spirals`: six trials and two trainings on a fresh seed, an even number of each."""
+"""Of `mechlearn sweep spirals`: six trials and two trainings on a fresh seed, an even number of each."""
 
 
 class Timed(Keeper):
@@ -37,7 +37,7 @@ class Timed(Keeper):
 
 def cost_of_checkpoints(name: str) -> dict[str, float]:
     """Run a quick preset's first seed and return the share of its time that was not the experiment's own."""
-    experiment = load(name, "craik.experiments")
+    experiment = load(name, "mechlearn_zoo.experiments")
     with tempfile.TemporaryDirectory() as folder:
         keeper = Timed(Path(folder, "seed-0-figure.checkpoint.safetensors"), {}, 20.0, print)
         use(keeper)
@@ -53,7 +53,7 @@ def two_workers(epochs: int) -> dict[str, float]:
     took: dict[int, float] = {}
     words = ["sweep", "spirals", "--trials", str(TRIALS), "--sampler", "random", "--pruner", "none", "--seeds", "1"]
     words += ["--epochs", str(epochs), "--json"]
-    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from mechlearn.cli import main; sys.exit(main(sys.argv[1:]))"
     with tempfile.TemporaryDirectory() as folder:
         for jobs in (1, 2):
             command = [sys.executable, "-c", code, *words, "--jobs", str(jobs), "--out", str(Path(folder, str(jobs)))]

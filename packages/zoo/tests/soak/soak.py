@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from craik.agreement import Agreement, AndMask
+from mechlearn.agreement import Agreement, AndMask
 from networks import Case
 
 CALLS = 3

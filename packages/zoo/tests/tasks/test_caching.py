@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from craik.tasks import caching
+from mechlearn_zoo.tasks import caching
 
 ARRAYS = {"x": np.arange(2000.0), "names": np.array(["a", "bc"])}
 
@@ -69,7 +69,7 @@ def test_a_failed_making_leaves_no_file(tmp_path):
 def test_a_second_process_waits_for_the_first(tmp_path):
     code = (
         "import pathlib, sys, time, numpy\n"
-        "from craik.tasks import caching\n"
+        "from mechlearn_zoo.tasks import caching\n"
         "folder = pathlib.Path(sys.argv[1])\n"
         "def make():\n"
         "    (folder / f'made-{time.monotonic_ns()}').touch()\n"
@@ -93,17 +93,17 @@ def test_a_key_changes_with_version_arguments_and_the_simulators_version(monkeyp
 
 def test_the_default_folder_follows_xdg(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert caching.default_folder() == tmp_path / "craik"
+    assert caching.default_folder() == tmp_path / "mechlearn"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the standard says that relative paths are ignored
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert caching.default_folder() == Path(tmp_path, ".cache", "craik")
+    assert caching.default_folder() == Path(tmp_path, ".cache", "mechlearn")
 
 
 SCRIPT = """
 from pathlib import Path
 import numpy as np
-from craik.tasks.caching import cached
-from craik.tasks.generation import draw_many
+from mechlearn_zoo.tasks.caching import cached
+from mechlearn_zoo.tasks.generation import draw_many
 
 def draw(generator):
     return generator.random()
@@ -133,11 +133,11 @@ def test_a_script_that_does_not_guard_its_main_part_is_told_and_does_not_hang(tm
 def test_a_new_process_that_imports_its_script_reads_and_makes_other_files(tmp_path, monkeypatch):
     make, made = counted()
     monkeypatch.setattr(caching.current_process(), "_inheriting", True, raising=False)
-    monkeypatch.setenv("CRAIK_MAKING", str(tmp_path / "other.npz"))
+    monkeypatch.setenv("MECHLEARN_MAKING", str(tmp_path / "other.npz"))
     for _ in range(2):
         assert_same(caching.cached(tmp_path, "world", make))
     assert len(made) == 1
-    assert caching.os.environ["CRAIK_MAKING"] == str(tmp_path / "other.npz")
+    assert caching.os.environ["MECHLEARN_MAKING"] == str(tmp_path / "other.npz")
 
 
 def test_a_process_that_waits_for_another_one_says_so(tmp_path, monkeypatch, caplog):

@@ -3,7 +3,7 @@ import operator
 import numpy as np
 import pytest
 
-from craik.tasks.generation import Rejected, draw_many, progress_bar
+from mechlearn_zoo.tasks.generation import Rejected, draw_many, progress_bar
 
 
 def even_numbers(generator):

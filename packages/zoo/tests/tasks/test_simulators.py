@@ -1,4 +1,4 @@
-from craik.tasks.simulators import version_of
+from mechlearn_zoo.tasks.simulators import version_of
 
 
 def test_versions_of_what_is_and_what_is_not_there():

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.boards.xor import xor
-from craik.tasks.streams import stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.tasks.boards.xor import xor
+from mechlearn_zoo.tasks.streams import stream
 
 
 def test_seeds_and_names_have_streams_of_their_own():

@@ -20,11 +20,11 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import NoReturn
 
-from craik.lab.cli import bench, clean, list, report, run, status, sweep, verify  # noqa: A004  # named as they are typed
-from craik.lab.cli.answers import complain
-from craik.lab.cli.options import shared
-from craik.lab.errors import UsageError, suggestion
-from craik.lab.running.workers.stopping import stoppable
+from claimlab.cli import bench, clean, list, report, run, status, sweep, verify  # noqa: A004  # named as they are typed
+from claimlab.cli.answers import complain
+from claimlab.cli.options import shared
+from claimlab.errors import UsageError, suggestion
+from claimlab.running.workers.stopping import stoppable
 
 COMMANDS: dict[str, ModuleType] = {
     "list": list,

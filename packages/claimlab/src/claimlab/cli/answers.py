@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.lab.errors import LabError, Stop
-from craik.lab.fields import settings_of, values_of
-from craik.lab.running.storage import words_of
-from craik.lab.showing.wording import plain
-from craik.lab.values import kind, written
+from claimlab.errors import LabError, Stop
+from claimlab.fields import settings_of, values_of
+from claimlab.running.storage import words_of
+from claimlab.showing.wording import plain
+from claimlab.values import kind, written
 
 if TYPE_CHECKING:
-    from craik.lab.claims import JudgedClaim
+    from claimlab.claims import JudgedClaim
 
 
 def complain(error: BaseException, words: Sequence[str], program: str) -> int:
@@ -52,8 +52,8 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         return f"stopped by {stop.words}", 128 + stop.number
     if isinstance(error, ModuleNotFoundError):
         extras = {"tensorboard": "tracking", "mlflow": "tracking", "ray": "cluster"}
-        extra = next((extras[word] for word in (error.name or "").split(".") if word in extras), "experiments")
-        return f"this command needs what an extra installs, but found {error}; pip install -e '.[{extra}]'", 1
+        extra = next((f"[{extras[word]}]" for word in (error.name or "").split(".") if word in extras), "")
+        return f"this command needs a package that is not installed, but found {error}; pip install 'claimlab{extra}'", 1
     if isinstance(error, OSError):
         return words_of(error), 1
     last = traceback.format_exception_only(error)[-1].strip()

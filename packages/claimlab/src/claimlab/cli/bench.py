@@ -19,12 +19,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from craik.lab.cli.answers import fields_help, print_json
-from craik.lab.cli.options import helped, named_path, package, package_option
-from craik.lab.errors import LabError, UsageError, suggestion
-from craik.lab.fields import build, parse_overrides, settings_of
-from craik.lab.rows import Row
-from craik.lab.running.provenance.source_tree import folder_of
+from claimlab.cli.answers import fields_help, print_json
+from claimlab.cli.options import helped, named_path, package, package_option
+from claimlab.errors import LabError, UsageError, suggestion
+from claimlab.fields import build, parse_overrides, settings_of
+from claimlab.rows import Row
+from claimlab.running.provenance.source_tree import folder_of
 
 OPTIONS = ("quick", "out", "package", "json", "help", "traceback")
 """Options of `bench` itself."""
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         print(fields_help(bench.name, bench.title, bench.config, bench.presets))
         return 0
-    from craik.lab.cli.benchrows import print_rows, summary  # noqa: PLC0415  # slower to import than to list commands
+    from claimlab.cli.benchrows import print_rows, summary  # noqa: PLC0415  # slower to import than to list commands
 
     rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
     if options.json:
@@ -116,7 +116,9 @@ def load(name: str, top: str) -> Bench:
     try:
         module = importlib.import_module(f"{package}.{wanted.replace('-', '_')}")
     except ImportError as error:
-        raise LabError(f"{wanted} must be importable, but found {error}; pip install -e '.[bench]' has the rest") from error
+        raise LabError(
+            f"{wanted} must be importable, but found {error}; pip install 'mechlearn-zoo[bench]' has the rest"
+        ) from error
     missing = [part for part in ("Config", "PRESETS", "run") if not hasattr(module, part)]
     if missing:
         raise LabError(f"the benchmark {wanted} must define {missing[0]}, but it does not; benchmarks/__init__.py says more")
@@ -152,8 +154,8 @@ def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = 
     Raises:
         UsageError: a setting that cannot be, or a file that cannot be written.
     """
-    from craik.lab.cli.benchrows import measured_here, write_results  # noqa: PLC0415
-    from craik.lab.running.storage import ensure_file  # noqa: PLC0415
+    from claimlab.cli.benchrows import measured_here, write_results  # noqa: PLC0415
+    from claimlab.running.storage import ensure_file  # noqa: PLC0415
 
     overrides = parse_overrides(settings_of(bench.config), words, bench.name, OPTIONS)
     config = build(bench.presets[preset], overrides)

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from craik.lab.errors import LabError
-from craik.lab.rows import Row
-from craik.lab.running.provenance.machine import hardware
-from craik.lab.running.provenance.made import now, versions
-from craik.lab.running.provenance.source_tree import code_of, sources
-from craik.lab.running.storage import write_atomically
-from craik.lab.showing.wording import interval, number
+from claimlab.errors import LabError
+from claimlab.rows import Row
+from claimlab.running.provenance.machine import hardware
+from claimlab.running.provenance.made import now, versions
+from claimlab.running.provenance.source_tree import code_of, sources
+from claimlab.running.storage import write_atomically
+from claimlab.showing.wording import interval, number
 
 KEYS = ("workload", "method", "ratio", "low", "high", "memory_ratio", "exact")
 """What every row holds; numbers are None where nothing was measured, and `note` says why."""

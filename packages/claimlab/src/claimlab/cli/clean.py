@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from craik.lab.cli.answers import print_json, shown
-from craik.lab.cli.options import OUT, helped, named_path, refuse
+from claimlab.cli.answers import print_json, shown
+from claimlab.cli.options import OUT, helped, named_path, refuse
 
 SENTENCE = "remove what another source made, or what was left half"
 """What the command does."""
@@ -28,8 +28,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    from craik.lab.running.watching.leftovers import clean  # noqa: PLC0415  # needed from here on only
-    from craik.lab.showing.wording import plain  # noqa: PLC0415
+    from claimlab.running.watching.leftovers import clean  # noqa: PLC0415  # needed from here on only
+    from claimlab.showing.wording import plain  # noqa: PLC0415
 
     found = clean(options.directory, options.older, options.half, options.dry_run)
     gone, kept = [one for one in found if not one.why_kept], [one for one in found if one.why_kept]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from craik.lab.cli.answers import print_json
-from craik.lab.cli.options import helped, package, package_option, refuse
-from craik.lab.experiment import listing
+from claimlab.cli.answers import print_json
+from claimlab.cli.options import helped, package, package_option, refuse
+from claimlab.experiment import listing
 
 SENTENCE = "what there is to run"
 """What the command does."""

@@ -9,17 +9,17 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from craik.lab.errors import UsageError
-from craik.lab.values import finite_number
+from claimlab.errors import UsageError
+from claimlab.values import finite_number
 
 if TYPE_CHECKING:
-    from craik.lab.running.workers.engine import Engine
+    from claimlab.running.workers.engine import Engine
 
 OUT = Path("runs")
 """Where runs go, and where the report looks for them, unless told otherwise."""
 
 RESULTS = Path("results")
-"""Where records are kept."""
+"""Where records are kept unless the package of experiments lies in a checkout."""
 
 
 def shared(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
     name, _, address = options.on.partition(":")
     if name != "ray":
         raise UsageError(f"--on must be ray or ray:HOST:PORT, but found {options.on!r}; leave it out for this machine")
-    from craik.lab.running.workers.clusters.joining import Wish, cluster  # noqa: PLC0415  # needed from here on only
+    from claimlab.running.workers.clusters.joining import Wish, cluster  # noqa: PLC0415  # needed from here on only
 
     with cluster(Wish(address, **wishes)) as found:
         yield found
@@ -95,6 +95,18 @@ def package_if_any(options: argparse.Namespace) -> str | None:
     if options.package is not None and here not in sys.path:
         sys.path.append(here)
     return options.package or options.searched
+
+
+def records(options: argparse.Namespace) -> Path:
+    """Where a package's records are: `results/` beside its sources in a checkout, else in the current folder."""
+    found = package_if_any(options)
+    if found is None:
+        return RESULTS
+    from claimlab.running.provenance.source_tree import folder_of  # noqa: PLC0415
+
+    place = folder_of(found).parents[1]
+    inside = place.is_relative_to(Path.cwd()) and (place / "pyproject.toml").is_file()
+    return (place / RESULTS).relative_to(Path.cwd()) if inside else RESULTS
 
 
 def helped(options: argparse.Namespace) -> bool:

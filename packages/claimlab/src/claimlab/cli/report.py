@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.lab.cli.answers import claims_json, print_json, shown
-from craik.lab.cli.options import OUT, helped, named_path, package, package_if_any, package_option, refuse
+from claimlab.cli.answers import claims_json, print_json, shown
+from claimlab.cli.options import OUT, helped, named_path, package, package_if_any, package_option, refuse
 
 if TYPE_CHECKING:
-    from craik.lab.running.run import Run
+    from claimlab.running.run import Run
 
 SENTENCE = "write the report of a folder of runs"
 """What the command does."""
@@ -34,10 +34,10 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    from craik.lab.running.runfiles import find_runs  # noqa: PLC0415  # jinja2 and rich, needed from here on only
-    from craik.lab.showing.pages import write_pages  # noqa: PLC0415
-    from craik.lab.showing.report import write_report  # noqa: PLC0415
-    from craik.lab.showing.standing import explanations  # noqa: PLC0415
+    from claimlab.running.runfiles import find_runs  # noqa: PLC0415  # jinja2 and rich, needed from here on only
+    from claimlab.showing.pages import write_pages  # noqa: PLC0415
+    from claimlab.showing.report import write_report  # noqa: PLC0415
+    from claimlab.showing.standing import explanations  # noqa: PLC0415
 
     where = package_if_any(options)  # before anything is imported from it
     judged = _judged_again(options.directory) if options.judge else []
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         never = _never_run(runs, where) if where else []
         print_json({**written, "never_run": never, "not_measured": _not_measured(runs, never)})
         return 0
-    from craik.lab.showing.evidence import labels  # noqa: PLC0415
+    from claimlab.showing.evidence import labels  # noqa: PLC0415
 
     names = labels(runs)
     for one in runs:
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def run_json(run: Run) -> dict[str, Any]:
     """One run in the answer of `report --json`."""
-    from craik.lab.showing.evidence import confirmed_commits, made_commits, whole  # noqa: PLC0415
+    from claimlab.showing.evidence import confirmed_commits, made_commits, whole  # noqa: PLC0415
 
     recipe = run.recipe
     evidence = {"made": made_commits(run), "confirmed": confirmed_commits(run)}
@@ -80,30 +80,30 @@ def run_json(run: Run) -> dict[str, Any]:
 
 def _judged_again(directory: Path) -> list[str]:
     """Which runs' verdicts the present claims changed; imports their experiments."""
-    from craik.lab.showing.judging import judge_again  # noqa: PLC0415
+    from claimlab.showing.judging import judge_again  # noqa: PLC0415
 
     return [shown(one.folder) for one in judge_again(directory)]
 
 
 def _never_run(runs: list[Run], package: str) -> list[dict[str, Any]]:
     """The experiments that no run here is of, their claims "not measured"; imports them."""
-    from craik.lab.showing.judging import never_run  # noqa: PLC0415
+    from claimlab.showing.judging import never_run  # noqa: PLC0415
 
     return [{"name": name, "claims": claims_json(claims)} for name, claims in never_run(runs, package).items()]
 
 
 def _not_measured(runs: list[Run], never: list[dict[str, Any]]) -> list[str]:
     """The ids of claims that no run here measures: each of its runs says only that it cannot."""
-    from craik.lab.showing.folding import folded  # noqa: PLC0415
+    from claimlab.showing.folding import folded  # noqa: PLC0415
 
     unmeasured = [one.claim.id for one in folded(runs) if one.claim.verdict == "not measured"]
     return unmeasured + [claim["id"] for one in never for claim in one["claims"]]
 
 
 def _print(run: Run, label: str) -> None:
-    from craik.lab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
-    from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
-    from craik.lab.showing.wording import counted, plain  # noqa: PLC0415
+    from claimlab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
+    from claimlab.showing.terminal import print_verdicts  # noqa: PLC0415
+    from claimlab.showing.wording import counted, plain  # noqa: PLC0415
 
     title = f"{run.recipe.name}, {label}, {counted(len(run.judged.seeds if run.judged else run.seeds), 'seed')}"
     print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))

@@ -8,15 +8,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.lab.cli.answers import claims_json, fields_help, print_json, shown
-from craik.lab.cli.options import OUT, RESULTS, engine, engine_options, helped, named_path, nameless, package, package_option
-from craik.lab.experiment import load
-from craik.lab.fields import parse_overrides, settings_of
-from craik.lab.values import finite_number, whole_number
+from claimlab.cli.answers import claims_json, fields_help, print_json, shown
+from claimlab.cli.options import (
+    OUT,
+    RESULTS,
+    engine,
+    engine_options,
+    helped,
+    named_path,
+    nameless,
+    package,
+    package_option,
+    records,
+)
+from claimlab.experiment import load
+from claimlab.fields import parse_overrides, settings_of
+from claimlab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
-    from craik.lab.running.run import Run
-    from craik.lab.running.workers.worker import Event, OnEvent
+    from claimlab.running.run import Run
+    from claimlab.running.workers.worker import Event, OnEvent
 
 SENTENCE = "compute an experiment, or go on where a run was stopped"
 """What the command does."""
@@ -56,13 +67,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         presets = {name: preset.config for name, preset in experiment.presets.items()}
         print(fields_help(experiment.name, experiment.title, experiment.config, presets))
         return 0
-    from craik.lab.running.execute import execute  # noqa: PLC0415  # needed from here on only, as is rich
-    from craik.lab.running.plan import plan  # noqa: PLC0415
-    from craik.lab.running.watching.tracking import json_lines, tracked  # noqa: PLC0415
-    from craik.lab.showing.terminal import progress  # noqa: PLC0415
+    from claimlab.running.execute import execute  # noqa: PLC0415  # needed from here on only, as is rich
+    from claimlab.running.plan import plan  # noqa: PLC0415
+    from claimlab.running.watching.tracking import json_lines, tracked  # noqa: PLC0415
+    from claimlab.showing.terminal import progress  # noqa: PLC0415
 
     planned = plan(experiment, options.preset, parse_overrides(settings, rest, experiment.name), options.seeds, package_)
-    out = options.out or (RESULTS if options.record else OUT)
+    out = options.out or (records(options) if options.record else OUT)
     folder = planned.record(out) if options.record else planned.folder(out)
     with contextlib.ExitStack() as watching:
         ears: list[OnEvent] = [watching.enter_context(progress(experiment.name, len(planned.seeds)))]
@@ -96,9 +107,9 @@ def run_json(done: Run) -> dict[str, Any]:
 
 
 def _print(done: Run, out: Path, program: str) -> None:
-    from craik.lab.showing.evidence import older_words  # noqa: PLC0415  # rich and jinja2
-    from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
-    from craik.lab.showing.wording import counted  # noqa: PLC0415
+    from claimlab.showing.evidence import older_words  # noqa: PLC0415  # rich and jinja2
+    from claimlab.showing.terminal import print_verdicts  # noqa: PLC0415
+    from claimlab.showing.wording import counted  # noqa: PLC0415
 
     seeds = len(done.judged.seeds) if done.judged else 0
     title = f"{done.recipe.name}, preset {done.recipe.preset}, {counted(seeds, 'seed')}"

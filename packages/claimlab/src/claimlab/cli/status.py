@@ -6,8 +6,8 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from craik.lab.cli.answers import print_json, shown
-from craik.lab.cli.options import OUT, helped, named_path, refuse
+from claimlab.cli.answers import print_json, shown
+from claimlab.cli.options import OUT, helped, named_path, refuse
 
 SENTENCE = "what runs, what is done, what failed and why"
 """What the command does."""
@@ -26,13 +26,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    from craik.lab.running.watching.status import status  # noqa: PLC0415  # needed from here on only
+    from claimlab.running.watching.status import status  # noqa: PLC0415  # needed from here on only
 
     found = status(options.directory)
     if options.json:
         print_json({"runs": [{**dataclasses.asdict(one), "folder": shown(one.folder)} for one in found]})
         return 0
-    from craik.lab.showing.terminal import print_states  # noqa: PLC0415  # rich
+    from claimlab.showing.terminal import print_states  # noqa: PLC0415  # rich
 
     print_states(found)
     return 0

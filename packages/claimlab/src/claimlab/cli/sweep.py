@@ -8,16 +8,16 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from craik.lab.cli.answers import fields_help, print_json, shown
-from craik.lab.cli.options import OUT, engine, engine_options, helped, named_path, nameless, package, package_option
-from craik.lab.experiment import command_of, load
-from craik.lab.fields import parse_overrides, settings_of
-from craik.lab.values import whole_number, written
+from claimlab.cli.answers import fields_help, print_json, shown
+from claimlab.cli.options import OUT, engine, engine_options, helped, named_path, nameless, package, package_option
+from claimlab.experiment import command_of, load
+from claimlab.fields import parse_overrides, settings_of
+from claimlab.values import whole_number, written
 
 if TYPE_CHECKING:
-    from craik.lab.sweeping.outcome import Outcome
-    from craik.lab.sweeping.plan import Sweep
-    from craik.lab.sweeping.search import Done
+    from claimlab.sweeping.outcome import Outcome
+    from claimlab.sweeping.plan import Sweep
+    from claimlab.sweeping.search import Done
 
 SENTENCE = "search an experiment's settings, as many trials for every method, on validation rows"
 """What the command does."""
@@ -64,12 +64,12 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
             print(f"\nranges of {preset}: {ranges.objective.words}, of {', '.join(ranges.methods)}")
             print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
         return 0
-    from craik.lab.showing.wording import counted  # noqa: PLC0415
-    from craik.lab.sweeping.outcome import outcomes  # noqa: PLC0415  # needed from here on only, as are optuna and rich
-    from craik.lab.sweeping.plan import sweep  # noqa: PLC0415
-    from craik.lab.sweeping.report import write_report  # noqa: PLC0415
-    from craik.lab.sweeping.search import Means, search  # noqa: PLC0415
-    from craik.lab.sweeping.table import print_outcomes, watched  # noqa: PLC0415
+    from claimlab.showing.wording import counted  # noqa: PLC0415
+    from claimlab.sweeping.outcome import outcomes  # noqa: PLC0415  # needed from here on only, as are optuna and rich
+    from claimlab.sweeping.plan import sweep  # noqa: PLC0415
+    from claimlab.sweeping.report import write_report  # noqa: PLC0415
+    from claimlab.sweeping.search import Means, search  # noqa: PLC0415
+    from claimlab.sweeping.table import print_outcomes, watched  # noqa: PLC0415
 
     overrides = parse_overrides(settings_of(experiment.config), rest, experiment.name, OPTIONS)
     planned = sweep(experiment, options.preset, options.trials, overrides, (options.sampler, options.pruner), where)

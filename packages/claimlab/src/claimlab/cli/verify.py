@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from craik.lab.cli.answers import print_json, shown
-from craik.lab.cli.options import RESULTS, helped, named_path, package_if_any, package_option, refuse
-from craik.lab.values import finite_number, whole_number
+from claimlab.cli.answers import print_json, shown
+from claimlab.cli.options import RESULTS, helped, named_path, package_option, records, refuse
+from claimlab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
-    from craik.lab.running.witness.verify import Found
+    from claimlab.running.verification.verify import Found
 
 SENTENCE = "make the first seeds of records again and compare"
 """What the command does."""
@@ -23,7 +23,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.usage = f"{parser.prog} [DIR] [options]"
     directory = f"folder of records; default {RESULTS}"
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, default=RESULTS, help=directory)
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, help=directory)
     both = "where rows differ, compare with what the recording source makes here, too"
     parser.add_argument("--both", action="store_true", help=both)
     parser.add_argument("--minutes", type=finite_number, metavar="M", help="of each record; what was made by then is compared")
@@ -36,13 +36,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    package_if_any(options)  # each record names its own; one of the user's may lie in the current folder
-    from craik.lab.running.witness.verify import verify  # noqa: PLC0415  # needed from here on only
-    from craik.lab.showing.terminal import print_witnesses  # noqa: PLC0415
-    from craik.lab.showing.wording import plain  # noqa: PLC0415
+    directory = options.directory or records(options)
+    from claimlab.running.verification.verify import verify  # noqa: PLC0415  # needed from here on only
+    from claimlab.showing.terminal import print_witnesses  # noqa: PLC0415
+    from claimlab.showing.wording import plain  # noqa: PLC0415
 
     found: list[Found] = []
-    for one in verify(options.directory, options.seeds, options.minutes, options.both):
+    for one in verify(directory, options.seeds, options.minutes, options.both):
         found.append(one)
         print(plain(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}"), file=sys.stderr, flush=True)
     if options.json:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def words(found: Found) -> str:
     """What was found, in a sentence."""
-    from craik.lab.showing.evidence import witness_words  # noqa: PLC0415
+    from claimlab.showing.evidence import witness_words  # noqa: PLC0415
 
     if found.witness is None:
         return f"not made again: {found.fault}"

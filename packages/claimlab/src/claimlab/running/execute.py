@@ -15,23 +15,23 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from craik.lab.claims import judge
-from craik.lab.errors import Interrupted, Stop, UsageError
-from craik.lab.fields import values_of
-from craik.lab.rows import Row, Rows
-from craik.lab.running.checkpoints.files import checkpoint_path, checkpoints
-from craik.lab.running.checkpoints.loops import EVERY
-from craik.lab.running.plan import Plan
-from craik.lab.running.provenance.source_tree import Code, code_of
-from craik.lab.running.recovering import of_other_sources, older_ones, recover, store
-from craik.lab.running.rowfiles import read_rows
-from craik.lab.running.run import Judged, Run, seconds_of
-from craik.lab.running.runfiles import keep
-from craik.lab.running.storage import ensure_writable, locked
-from craik.lab.running.watching.status import told
-from craik.lab.running.workers.engine import Engine
-from craik.lab.running.workers.local import here, run_jobs
-from craik.lab.running.workers.worker import Event, Job, OnEvent
+from claimlab.claims import judge
+from claimlab.errors import Interrupted, Stop, UsageError
+from claimlab.fields import values_of
+from claimlab.rows import Row, Rows
+from claimlab.running.checkpoints.files import checkpoint_path, checkpoints
+from claimlab.running.checkpoints.loops import EVERY
+from claimlab.running.plan import Plan
+from claimlab.running.provenance.source_tree import Code, code_of
+from claimlab.running.recovering import of_other_sources, older_ones, recover, store
+from claimlab.running.rowfiles import read_rows
+from claimlab.running.run import Judged, Run, seconds_of
+from claimlab.running.runfiles import keep
+from claimlab.running.storage import ensure_writable, locked
+from claimlab.running.watching.status import told
+from claimlab.running.workers.engine import Engine
+from claimlab.running.workers.local import here, run_jobs
+from claimlab.running.workers.worker import Event, Job, OnEvent
 
 
 @dataclass
@@ -141,7 +141,7 @@ def _forget(job: Job) -> None:
 
 def _conclude(growing: _Growing) -> Run:
     """Judges and draws from the recorded rows of the planned seeds, and writes both down."""
-    from craik.lab.running.pictures import draw  # noqa: PLC0415  # matplotlib: the command line must start without it
+    from claimlab.running.pictures import draw  # noqa: PLC0415  # matplotlib: the command line must start without it
 
     plan, seeds, run = growing.plan, growing.seeds, growing.run
     rows = Rows(row for seed in plan.seeds for row in seeds[seed])

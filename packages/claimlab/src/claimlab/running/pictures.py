@@ -9,12 +9,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from craik.lab.drawing import Animation, house_style
-from craik.lab.errors import LabError
-from craik.lab.experiment import Experiment
-from craik.lab.rows import Rows
-from craik.lab.running.run import Picture
-from craik.lab.running.storage import write_atomically
+from claimlab.drawing import Animation, house_style
+from claimlab.errors import LabError
+from claimlab.experiment import Experiment
+from claimlab.rows import Rows
+from claimlab.running.run import Picture
+from claimlab.running.storage import write_atomically
 
 
 def svg(figure: Figure) -> bytes:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from craik.lab.errors import UsageError, suggestion
-from craik.lab.experiment import Experiment, command_of, listing
-from craik.lab.fields import build, values_of
-from craik.lab.values import written
+from claimlab.errors import UsageError, suggestion
+from claimlab.experiment import Experiment, command_of, listing
+from claimlab.fields import build, values_of
+from claimlab.values import written
 
 LAST_SEED = 2**32 - 1
 """torch's generators of the CPU keep 32 bits of a seed: from 2**32 on seeds begin again. NumPy's refuse a negative one."""
@@ -28,7 +28,7 @@ class Plan:
     """An experiment at a config for some consecutive seeds; made by `plan`.
 
     Args:
-        experiment: as `craik.lab.load` gives it.
+        experiment: as `claimlab.load` gives it.
         preset: the preset that the config started from.
         changed: the fields in which the config differs from it.
         config: for the first seed.
@@ -100,7 +100,7 @@ def plan(
     """Decides what is to be computed, and refuses what cannot be.
 
     Args:
-        experiment: as `craik.lab.load` gives it.
+        experiment: as `claimlab.load` gives it.
         preset: which of its presets to start from.
         overrides: fields that differ from the preset; those that in truth do not are dropped.
         seeds: how many, counted upwards from the config's `seed`; the preset's own number if None.

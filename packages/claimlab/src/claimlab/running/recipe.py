@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from craik.lab.fields import settings_of, values_of
-from craik.lab.running.plan import Plan
-from craik.lab.values import written
+from claimlab.fields import settings_of, values_of
+from claimlab.running.plan import Plan
+from claimlab.values import written
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from craik.lab.errors import LabError
-from craik.lab.rows import Row
-from craik.lab.running.checkpoints.files import checkpoint_path, checkpoints, previous
-from craik.lab.running.plan import Plan
-from craik.lab.running.provenance.source_tree import Code
-from craik.lab.running.recipe import Recipe
-from craik.lab.running.rowfiles import ROWS, Recorded, packed, read_rows, sums_of
-from craik.lab.running.run import OLDER, Run
-from craik.lab.running.runfiles import read_run, written
-from craik.lab.running.storage import current, write_together
-from craik.lab.running.workers.worker import Event, OnEvent
+from claimlab.errors import LabError
+from claimlab.rows import Row
+from claimlab.running.checkpoints.files import checkpoint_path, checkpoints, previous
+from claimlab.running.plan import Plan
+from claimlab.running.provenance.source_tree import Code
+from claimlab.running.recipe import Recipe
+from claimlab.running.rowfiles import ROWS, Recorded, packed, read_rows, sums_of
+from claimlab.running.run import OLDER, Run
+from claimlab.running.runfiles import read_run, written
+from claimlab.running.storage import current, write_together
+from claimlab.running.workers.worker import Event, OnEvent
 
 
 def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:

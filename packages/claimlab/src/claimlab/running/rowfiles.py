@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from craik.lab.decoding import parse_object
-from craik.lab.errors import LabError
-from craik.lab.rows import Row, Scalar
+from claimlab.decoding import parse_object
+from claimlab.errors import LabError
+from claimlab.rows import Row, Scalar
 
 ROWS = "rows.jsonl.gz"
 """The name of a run's file of rows."""

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from craik.lab.claims import JudgedClaim, Verdict
-from craik.lab.errors import LabError
-from craik.lab.rows import Row, Rows
-from craik.lab.running.provenance.machine import Machine
-from craik.lab.running.provenance.made import Made
-from craik.lab.running.provenance.source_tree import Code
-from craik.lab.running.recipe import Recipe
-from craik.lab.running.rowfiles import ROWS, Recorded, rows_in
-from craik.lab.running.storage import read_current
+from claimlab.claims import JudgedClaim, Verdict
+from claimlab.errors import LabError
+from claimlab.rows import Row, Rows
+from claimlab.running.provenance.machine import Machine
+from claimlab.running.provenance.made import Made
+from claimlab.running.provenance.source_tree import Code
+from claimlab.running.recipe import Recipe
+from claimlab.running.rowfiles import ROWS, Recorded, rows_in
+from claimlab.running.storage import read_current
 
 OLDER = "older"
 """The folder below a run's that holds what another source made."""

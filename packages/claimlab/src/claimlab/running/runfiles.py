@@ -9,14 +9,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from craik.lab.decoding import decode, parse_object
-from craik.lab.errors import LabError, UsageError
-from craik.lab.running.provenance.machine import Machine
-from craik.lab.running.provenance.made import Made
-from craik.lab.running.provenance.source_tree import Code
-from craik.lab.running.recipe import Recipe
-from craik.lab.running.run import Judged, Run, Witness
-from craik.lab.running.storage import AGAIN, COMMITTED, PREPARED, read_current, write_together
+from claimlab.decoding import decode, parse_object
+from claimlab.errors import LabError, UsageError
+from claimlab.running.provenance.machine import Machine
+from claimlab.running.provenance.made import Made
+from claimlab.running.provenance.source_tree import Code
+from claimlab.running.recipe import Recipe
+from claimlab.running.run import Judged, Run, Witness
+from claimlab.running.storage import AGAIN, COMMITTED, PREPARED, read_current, write_together
 
 FORMAT = 2
 """Of `run.json`; the first had no source trees, no witnesses and a folder named by twelve digits."""

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
-from craik.lab.errors import LabError, UsageError
+from claimlab.errors import LabError, UsageError
 
 LOCK = ".lock"
 """The file in a run's folder by which a process holds it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from craik.lab.running.run import Run, Witness, commit_words
-from craik.lab.showing.wording import number, numerals
+from claimlab.running.run import Run, Witness, commit_words
+from claimlab.showing.wording import number, numerals
 
 
 def labels(runs: Iterable[Run]) -> dict[Path, str]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from craik.lab.claims import JudgedClaim, Kind, Verdict
-from craik.lab.running.run import Run
-from craik.lab.showing.evidence import labels, recorded
+from claimlab.claims import JudgedClaim, Kind, Verdict
+from claimlab.running.run import Run
+from claimlab.showing.evidence import labels, recorded
 
 HELD: tuple[Verdict, ...] = ("holds", "holds so far")
 FAILED: tuple[Verdict, ...] = ("does not hold", "does not hold so far")

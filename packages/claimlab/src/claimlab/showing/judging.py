@@ -7,12 +7,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from craik.lab.claims import JudgedClaim, judge
-from craik.lab.experiment import listing, load
-from craik.lab.rows import Rows
-from craik.lab.running.run import Run
-from craik.lab.running.runfiles import find_runs, keep, read_run
-from craik.lab.running.storage import locked
+from claimlab.claims import JudgedClaim, judge
+from claimlab.experiment import listing, load
+from claimlab.rows import Rows
+from claimlab.running.run import Run
+from claimlab.running.runfiles import find_runs, keep, read_run
+from claimlab.running.storage import locked
 
 
 def judged_again(run: Run) -> Run:

@@ -9,10 +9,10 @@ from typing import Any
 
 import jinja2
 
-from craik.lab.claims import RANGE_BELOW
-from craik.lab.showing import wording
-from craik.lab.showing.evidence import confirmed_words, made_words, older_words
-from craik.lab.showing.folding import FAILED
+from claimlab.claims import RANGE_BELOW
+from claimlab.showing import wording
+from claimlab.showing.evidence import confirmed_words, made_words, older_words
+from claimlab.showing.folding import FAILED
 
 WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
@@ -43,7 +43,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 def _environment() -> jinja2.Environment:
     """The renderer, which compiles each template once a process: a hundred pages have one."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("craik.lab.showing", "templates"),
+        loader=jinja2.PackageLoader("claimlab.showing", "templates"),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.jinja",), default=False),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

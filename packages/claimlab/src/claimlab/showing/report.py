@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.experiment import listing, load
-from craik.lab.rows import Rows
-from craik.lab.running.run import Picture, Run
-from craik.lab.running.runfiles import find_runs
-from craik.lab.running.storage import ensure_file, write_atomically
-from craik.lab.showing.evidence import labels
-from craik.lab.showing.folding import Folded, folded, tallies
-from craik.lab.showing.rendering import render
-from craik.lab.showing.standing import explanations
+from claimlab.errors import LabError, UsageError
+from claimlab.experiment import listing, load
+from claimlab.rows import Rows
+from claimlab.running.run import Picture, Run
+from claimlab.running.runfiles import find_runs
+from claimlab.running.storage import ensure_file, write_atomically
+from claimlab.showing.evidence import labels
+from claimlab.showing.folding import Folded, folded, tallies
+from claimlab.showing.rendering import render
+from claimlab.showing.standing import explanations
 
 
 def write_report(directory: Path, path: Path | None = None) -> Path:
@@ -126,7 +126,7 @@ def shown_figures(run: Run, rows: Rows) -> Figures:
     kept = [(_uri(one, content), one.caption) for one in figures if (content := _own(run, one)) is not None]
     if len(kept) == len(figures):
         return Figures(tuple(kept))
-    from craik.lab.running.pictures import drawn  # noqa: PLC0415  # matplotlib, where something must be drawn
+    from claimlab.running.pictures import drawn  # noqa: PLC0415  # matplotlib, where something must be drawn
 
     try:
         experiment = load(run.recipe.name, run.recipe.package)

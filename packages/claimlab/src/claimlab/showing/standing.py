@@ -15,12 +15,18 @@ _LINE = re.compile(r"^\| *([^|]+?) *\|.*\| *(`[^|]*`) *\|$", re.MULTILINE)
 _ID = re.compile(r"`([\w-]+\.[\w-]+)`")
 
 
+def project_of(directory: Path) -> Path:
+    """The folder whose `docs/` tells of records: the nearest above them that has one, else the one they lie in."""
+    above = directory.absolute().parents
+    return next((folder for folder in above if (folder / "docs").is_dir()), above[0])
+
+
 def explanations(directory: Path) -> dict[str, str]:
     """Which of the four each failing claim of the texts is, by the claim's id; empty where there is no such page.
 
     Args:
         directory: the folder of records; the page is that of the project whose folder it lies in.
     """
-    page = directory.absolute().parent / PAGE
+    page = project_of(directory) / PAGE
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     return {claim: name for name, ids in _LINE.findall(text) if name in FOUR for claim in _ID.findall(ids)}

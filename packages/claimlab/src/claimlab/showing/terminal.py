@@ -17,11 +17,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from craik.lab.claims import JudgedClaim
-from craik.lab.running.watching.status import Status
-from craik.lab.running.witness.verify import Found
-from craik.lab.running.workers.worker import Event, OnEvent
-from craik.lab.showing.wording import SIGNS, duration, number, plain, spread
+from claimlab.claims import JudgedClaim
+from claimlab.running.verification.verify import Found
+from claimlab.running.watching.status import Status
+from claimlab.running.workers.worker import Event, OnEvent
+from claimlab.showing.wording import SIGNS, duration, number, plain, spread
 
 Stream = Any
 """A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from craik.lab.claims import RANGE_BELOW, JudgedClaim
+from claimlab.claims import RANGE_BELOW, JudgedClaim
 
 SIGNS = {
     "holds": "✓",

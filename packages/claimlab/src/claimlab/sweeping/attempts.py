@@ -7,12 +7,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
-from craik.lab.decoding import parse_object
-from craik.lab.errors import LabError
-from craik.lab.rows import Row
-from craik.lab.running.workers.engine import Engine, Worker, ready
-from craik.lab.running.workers.worker import Event, Job, work
-from craik.lab.sweeping.plan import viewed
+from claimlab.decoding import parse_object
+from claimlab.errors import LabError
+from claimlab.rows import Row
+from claimlab.running.workers.engine import Engine, Worker, ready
+from claimlab.running.workers.worker import Event, Job, work
+from claimlab.sweeping.plan import viewed
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from craik.lab.rows import Row, Rows, Scalar
-from craik.lab.sweeping.ranges import Range
+from claimlab.rows import Row, Rows, Scalar
+from claimlab.sweeping.ranges import Range
 
 UNSEEN = frozenset({"test", "tests", "tested", "oracle"})
 """Words in names of columns that hold what test data say, and values of columns that name a split."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from craik.lab.rows import Scalar
-from craik.lab.sweeping.plan import Sampler
-from craik.lab.sweeping.ranges import Choice, LogUniform, Options, Range, Whole
+from claimlab.rows import Scalar
+from claimlab.sweeping.plan import Sampler
+from claimlab.sweeping.ranges import Choice, LogUniform, Options, Range, Whole
 
 if TYPE_CHECKING:
     from optuna import Study

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.lab.drawing import COLOURS, colour, panels
-from craik.lab.sweeping.outcome import Outcome
-from craik.lab.sweeping.ranges import LogUniform, Range
-from craik.lab.sweeping.search import Done
-from craik.lab.sweeping.studies import Trial
-from craik.lab.values import written
+from claimlab.drawing import COLOURS, colour, panels
+from claimlab.sweeping.outcome import Outcome
+from claimlab.sweeping.ranges import LogUniform, Range
+from claimlab.sweeping.search import Done
+from claimlab.sweeping.studies import Trial
+from claimlab.values import written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from craik.lab.claims import Measurement, bootstrap
-from craik.lab.rows import Row, Scalar
-from craik.lab.sweeping.declared import of_test
-from craik.lab.sweeping.search import Done, Fresh
-from craik.lab.sweeping.studies import Trial
+from claimlab.claims import Measurement, bootstrap
+from claimlab.rows import Row, Scalar
+from claimlab.sweeping.declared import of_test
+from claimlab.sweeping.search import Done, Fresh
+from claimlab.sweeping.studies import Trial
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from craik.lab.errors import UsageError, suggestion
-from craik.lab.experiment import Experiment, Preset
-from craik.lab.fields import build, values_of
-from craik.lab.rows import Scalar
-from craik.lab.running.plan import label, plan
-from craik.lab.sweeping.declared import Ranges
-from craik.lab.values import written
+from claimlab.errors import UsageError, suggestion
+from claimlab.experiment import Experiment, Preset
+from claimlab.fields import build, values_of
+from claimlab.rows import Scalar
+from claimlab.running.plan import label, plan
+from claimlab.sweeping.declared import Ranges
+from claimlab.values import written
 
 Sampler = Literal["tpe", "random", "grid"]
 """How settings are drawn."""
@@ -32,7 +32,7 @@ class Sweep:
     """What is to be searched; made by `sweep`.
 
     Args:
-        experiment: as `craik.lab.load` gives it.
+        experiment: as `claimlab.load` gives it.
         preset: where a trial's settings start from.
         changed: the preset's fields that are set otherwise in all trials.
         config: a trial's, before anything is drawn.
@@ -130,7 +130,7 @@ def sweep(
     """Decides what is to be searched, and refuses what cannot be.
 
     Args:
-        experiment: as `craik.lab.load` gives it.
+        experiment: as `claimlab.load` gives it.
         preset: where a trial's settings start from.
         trials: how many for each method.
         overrides: fields that all trials have otherwise than the preset.
@@ -167,7 +167,7 @@ def sweep(
 
 def _check(found: Sweep) -> None:
     """Refuses ranges of what is no field, and a grid of fewer points than trials."""
-    from craik.lab.sweeping.drawing import grid_size  # noqa: PLC0415
+    from claimlab.sweeping.drawing import grid_size  # noqa: PLC0415
 
     for method in found.methods:
         strange = sorted(set(found.ranges.set_fields()) - set(values_of(found.config)))

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from craik.lab.rows import Scalar
-from craik.lab.values import written
+from claimlab.rows import Scalar
+from claimlab.values import written
 
 POINTS = 5
 """How many values of a range that is no list a grid has."""

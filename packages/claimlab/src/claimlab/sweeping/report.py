@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from craik.lab.running.pictures import svg
-from craik.lab.running.storage import write_atomically
-from craik.lab.showing.rendering import render
-from craik.lab.sweeping.figures import figures
-from craik.lab.sweeping.outcome import Outcome
-from craik.lab.sweeping.search import Done
-from craik.lab.values import written
+from claimlab.running.pictures import svg
+from claimlab.running.storage import write_atomically
+from claimlab.showing.rendering import render
+from claimlab.sweeping.figures import figures
+from claimlab.sweeping.outcome import Outcome
+from claimlab.sweeping.search import Done
+from claimlab.values import written
 
 
 def write_report(done: Done, found: list[Outcome], command: str) -> tuple[Path, list[Path]]:

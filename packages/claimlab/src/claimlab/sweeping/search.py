@@ -17,20 +17,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from craik.lab.decoding import parse_object
-from craik.lab.errors import Interrupted, LabError, Stop, UsageError
-from craik.lab.rows import Row
-from craik.lab.running.checkpoints.files import previous
-from craik.lab.running.plan import LAST_SEED
-from craik.lab.running.provenance.source_tree import code_of
-from craik.lab.running.rowfiles import packed
-from craik.lab.running.storage import ensure_writable, locked, write_atomically
-from craik.lab.running.workers.engine import Engine
-from craik.lab.running.workers.local import here
-from craik.lab.running.workers.worker import Job
-from craik.lab.sweeping.attempts import Attempt, attempts
-from craik.lab.sweeping.plan import FRESH, Sweep
-from craik.lab.sweeping.studies import Studies, Trial, open_storage
+from claimlab.decoding import parse_object
+from claimlab.errors import Interrupted, LabError, Stop, UsageError
+from claimlab.rows import Row
+from claimlab.running.checkpoints.files import previous
+from claimlab.running.plan import LAST_SEED
+from claimlab.running.provenance.source_tree import code_of
+from claimlab.running.rowfiles import packed
+from claimlab.running.storage import ensure_writable, locked, write_atomically
+from claimlab.running.workers.engine import Engine
+from claimlab.running.workers.local import here
+from claimlab.running.workers.worker import Job
+from claimlab.sweeping.attempts import Attempt, attempts
+from claimlab.sweeping.plan import FRESH, Sweep
+from claimlab.sweeping.studies import Studies, Trial, open_storage
 
 OWNER = "owner"
 """The file in a sweep's folder with the name by which it owns trials in a storage that others share."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.rows import Scalar
-from craik.lab.sweeping.drawing import distribution, draw, own_setting
-from craik.lab.sweeping.plan import Sweep
+from claimlab.errors import LabError, UsageError
+from claimlab.rows import Scalar
+from claimlab.sweeping.drawing import distribution, draw, own_setting
+from claimlab.sweeping.plan import Sweep
 
 if TYPE_CHECKING:
     from optuna import Study

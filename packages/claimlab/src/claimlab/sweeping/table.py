@@ -13,11 +13,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from craik.lab.showing.wording import counted, duration, number, plain, spread
-from craik.lab.sweeping.outcome import Outcome, as_values
-from craik.lab.sweeping.plan import Sweep
-from craik.lab.sweeping.search import News, OnNews, best_of
-from craik.lab.sweeping.studies import Trial
+from claimlab.showing.wording import counted, duration, number, plain, spread
+from claimlab.sweeping.outcome import Outcome, as_values
+from claimlab.sweeping.plan import Sweep
+from claimlab.sweeping.search import News, OnNews, best_of
+from claimlab.sweeping.studies import Trial
 
 Stream = Any
 """A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""

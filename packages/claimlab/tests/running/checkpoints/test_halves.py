@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.lab import Halves
+from claimlab import Halves
 
 FOUND = (torch.tensor([1.0, 0.0, 1.0, 1.0]), torch.tensor([0.0, 1.0, 0.0, 1.0]), torch.tensor([1.0, 0.0, 1.0, 0.0]))
 

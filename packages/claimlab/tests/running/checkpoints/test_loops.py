@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from craik.lab import checkpoint
-from craik.lab.errors import LabError
-from craik.lab.experiment import load
-from craik.lab.running.checkpoints import files, loops
-from craik.lab.running.checkpoints.files import previous, read
-from craik.lab.running.checkpoints.loops import Keeper
+from claimlab import checkpoint
+from claimlab.errors import LabError
+from claimlab.experiment import load
+from claimlab.running.checkpoints import files, loops
+from claimlab.running.checkpoints.files import previous, read
+from claimlab.running.checkpoints.loops import Keeper
 
 IDENTITY = {"source": "a" * 64, "threads": 1}
 

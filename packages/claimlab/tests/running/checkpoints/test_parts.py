@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from craik.lab import checkpoint, computed, part
-from craik.lab.errors import LabError
-from craik.lab.running.checkpoints import loops
-from craik.lab.running.checkpoints.loops import Keeper
+from claimlab import checkpoint, computed, part
+from claimlab.errors import LabError
+from claimlab.running.checkpoints import loops
+from claimlab.running.checkpoints.loops import Keeper
 
 
 @pytest.fixture

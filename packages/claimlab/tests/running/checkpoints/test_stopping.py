@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from craik.lab import EarlyStopping
+from claimlab import EarlyStopping
 
 
 def curve(validations, test, best="highest", looks=4):

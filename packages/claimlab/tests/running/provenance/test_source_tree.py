@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
-from craik.lab.errors import LabError
-from craik.lab.running.provenance.source_tree import code_of, folder_of, source_digest
+from claimlab.errors import LabError
+from claimlab.running.provenance.source_tree import code_of, folder_of, source_digest
 
 
 def literal(*packages):
@@ -16,7 +16,7 @@ def literal(*packages):
 
 
 def test_the_digest_is_that_of_names_and_contents():
-    assert source_digest("craik.experiments") == literal("craik")
+    assert source_digest("mechlearn_zoo.experiments") == literal("mechlearn")
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def another(tmp_path, monkeypatch):
     return folder
 
 
-def test_another_package_is_digested_before_craik(another):
+def test_another_package_is_digested_before_mechlearn(another):
     found = source_digest("somebodys_own.experiments")
-    assert found == literal("somebodys_own", "craik") != source_digest("craik")
+    assert found == literal("somebodys_own", "mechlearn") != source_digest("mechlearn")
     another.joinpath("z", "data.csv").write_text("no source")
     assert source_digest("somebodys_own") == found
     another.joinpath("a", "b.py").write_text("edited")

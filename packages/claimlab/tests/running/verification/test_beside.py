@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab.errors import LabError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.runfiles import keep, read_run
-from craik.lab.running.witness.beside import made_beside
-from craik.lab.running.witness.verify import verify
-from craik.lab.showing.evidence import confirmed_words
+from claimlab.errors import LabError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.runfiles import keep, read_run
+from claimlab.running.verification.beside import made_beside
+from claimlab.running.verification.verify import verify
+from claimlab.showing.evidence import confirmed_words
 from fake_copies import edit, folder_of
 
 

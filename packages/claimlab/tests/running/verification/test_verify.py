@@ -2,14 +2,14 @@ import dataclasses
 
 import pytest
 
-from craik.lab.errors import UsageError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.rowfiles import packed
-from craik.lab.running.runfiles import keep, read_run
-from craik.lab.running.witness.comparing import compare
-from craik.lab.running.witness.verify import verify
+from claimlab.errors import UsageError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.rowfiles import packed
+from claimlab.running.runfiles import keep, read_run
+from claimlab.running.verification.comparing import compare
+from claimlab.running.verification.verify import verify
 from fake_copies import edit, folder_of, forget
 
 
@@ -109,7 +109,7 @@ def test_a_record_that_may_not_be_written_does_not_end_the_others(record, tmp_pa
             raise OSError(28, "No space left on device")
         keep(run)
 
-    monkeypatch.setattr("craik.lab.running.witness.verify.keep", full)
+    monkeypatch.setattr("claimlab.running.verification.verify.keep", full)
     faulty, fine = verify(tmp_path / "results")
     assert (faulty.witness, fine.run.folder, fine.witness.outcome) == (None, second.folder, "equal")
     assert f"No space left on device {first.folder}" in faulty.fault

@@ -3,16 +3,16 @@ import sys
 
 import pytest
 
-from craik.lab import cli, runs
-from craik.lab.errors import UsageError
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.recovering import store
-from craik.lab.running.storage import locked
-from craik.lab.running.watching.leftovers import clean
-from craik.lab.running.watching.status import STATUS, Going, Seed, status
-from craik.lab.running.watching.tracking import json_lines, tracked
+from claimlab import cli, runs
+from claimlab.errors import UsageError
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.recovering import store
+from claimlab.running.storage import locked
+from claimlab.running.watching.leftovers import clean
+from claimlab.running.watching.status import STATUS, Going, Seed, status
+from claimlab.running.watching.tracking import json_lines, tracked
 from fake_commands import wait_for
 from fake_copies import edit
 
@@ -47,7 +47,7 @@ def test_what_ends_by_an_error_of_the_experiments_own_has_failed(package, tmp_pa
     def draws(*_, **__):
         raise AttributeError("no such column")
 
-    monkeypatch.setattr("craik.lab.running.execute.judge", draws, raising=True)
+    monkeypatch.setattr("claimlab.running.execute.judge", draws, raising=True)
     with pytest.raises(AttributeError):
         made(package, tmp_path / "runs")
     (found,) = status(tmp_path / "runs")
@@ -140,7 +140,7 @@ def test_a_rows_own_column_does_not_hide_where_it_comes_from(package, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "frame", [pytest.param(name, marks=pytest.mark.extra("recipes", name)) for name in ("pandas", "polars")]
+    "frame", [pytest.param(name, marks=pytest.mark.extra("frames", name)) for name in ("pandas", "polars")]
 )
 def test_rows_are_a_frame(package, tmp_path, frame):
     made(package, tmp_path / "runs", steps=2)
@@ -200,7 +200,7 @@ def test_a_tool_that_is_not_there_is_said(package, tmp_path, monkeypatch, capsys
         monkeypatch.setitem(sys.modules, name, None)
     words = ["run", "drunkard", "--package", package, "--out", str(tmp_path / "runs"), "--track", tool]
     assert cli.main(words) == 1
-    assert capsys.readouterr().err.endswith("pip install -e '.[tracking]'\n")
+    assert capsys.readouterr().err.endswith("pip install 'claimlab[tracking]'\n")
 
 
 def test_a_row_that_is_half_written_is_waited_for(tmp_path):
@@ -213,7 +213,7 @@ def test_a_row_that_is_half_written_is_waited_for(tmp_path):
         def close(self):
             seen.append("closed")
 
-    from craik.lab.running.watching.tracking import _Tail
+    from claimlab.running.watching.tracking import _Tail
 
     path = tmp_path / "seed-0.partial.jsonl"
     tail = _Tail(path, Tracker())

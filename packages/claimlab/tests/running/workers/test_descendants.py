@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from craik.lab.running.workers.descendants import descendants, kill
-from craik.lab.running.workers.local import here
-from craik.lab.running.workers.worker import Job
+from claimlab.running.workers.descendants import descendants, kill
+from claimlab.running.workers.local import here
+from claimlab.running.workers.worker import Job
 from fake_commands import alive, wait_for
 from fake_workers import SLEEP, simulate
 

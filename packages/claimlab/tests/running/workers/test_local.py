@@ -1,6 +1,6 @@
 import pytest
 
-from craik.lab.running.workers.local import here, width_for
+from claimlab.running.workers.local import here, width_for
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from multiprocessing.process import BaseProcess
 
 import pytest
 
-from craik.lab.errors import Interrupted, Stop
-from craik.lab.experiment import load
-from craik.lab.running.execute import execute
-from craik.lab.running.plan import plan
-from craik.lab.running.workers.stopping import STOPS, deaf, stop_if_asked, stoppable
+from claimlab.errors import Interrupted, Stop
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.workers.stopping import STOPS, deaf, stop_if_asked, stoppable
 
 
 @pytest.fixture

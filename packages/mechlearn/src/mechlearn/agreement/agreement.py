@@ -8,21 +8,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.kernels.compiled import Compiled, load
-from craik.agreement.kernels.library import BuildError
-from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
-from craik.agreement.onepass.combining import combine_small, combine_sums, treats_components_alike
-from craik.agreement.onepass.delivery import cast_all, deliver
-from craik.agreement.onepass.explaining import Explanations, explained
-from craik.agreement.onepass.forming import OnePass
-from craik.agreement.onepass.masks import Masks
-from craik.agreement.onepass.proof.refusals import check_model
-from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.onepass.sums.beside import SMALL
-from craik.agreement.rules import Rule, Statistics, check_rule
-from craik.agreement.standard_errors import PLAIN, StandardErrors
-from craik.arguments import check_flag, check_one_of
-from craik.environments import EnvironmentIds, Ids, check_finite_together, named
+from mechlearn.agreement.engine.analysis.refusals import check_model
+from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Record
+from mechlearn.agreement.engine.combining import combine_small, combine_sums, treats_components_alike
+from mechlearn.agreement.engine.delivery import cast_all, deliver
+from mechlearn.agreement.engine.explaining import Explanations, explained
+from mechlearn.agreement.engine.forward import OnePass
+from mechlearn.agreement.engine.masks import Masks
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.engine.sums.batched import SMALL
+from mechlearn.agreement.kernels.compiled import Compiled, load
+from mechlearn.agreement.kernels.library import BuildError
+from mechlearn.agreement.rules import Rule, Statistics, check_rule
+from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
+from mechlearn.arguments import check_flag, check_one_of
+from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, named
 
 
 class Agreement:
@@ -31,10 +31,10 @@ class Agreement:
     Use it where ``loss.backward()`` stood, with one unreduced loss for each example and its environment's id.
 
     Every call walks the autograd graph of its losses and proves for each parameter where examples of different environments
-    stay apart (`craik.agreement.onepass.proof`). Where they do, and each operation that reads the parameter has a formula
-    (`craik.agreement.onepass.reads`), one backward pass serves all environments. The rest takes the definition: one backward
-    pass an environment, which is exact for every graph. `Record.paths` says which, `explain` why, and one warning what it
-    costs. Nothing is put on the model, and nothing is kept from call to call but what `StandardErrors` asks for: what is
+    stay apart (`mechlearn.agreement.engine.analysis`). Where they do, and each operation that reads the parameter has a formula
+    (`mechlearn.agreement.engine.layers`), one backward pass serves all environments. The rest takes the definition: one
+    backward pass an environment, which is exact for every graph. `Record.paths` says which, `explain` why, and one warning what
+    it costs. Nothing is put on the model, and nothing is kept from call to call but what `StandardErrors` asks for: what is
     remembered, masks that are kept, how many steps were taken and the draw of halves. To go on where a run stopped, pickle the
     agreement together with its model (``torch.save({"agreement": agreement, "model": model}, path)``) or begin these anew.
 
@@ -54,8 +54,8 @@ class Agreement:
             with a `torch.amp.GradScaler`, which skips such a step itself; such gradients are then NaN in ``.grad``, masked or
             not.
         kernel: "torch" uses torch's operators alone. "compiled" builds a few C functions with the system's compiler, once,
-            and keeps them in the user's cache directory (`craik.agreement.kernels.compiled`); they take sign sums of float32
-            on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
+            and keeps them in the user's cache directory (`mechlearn.agreement.kernels.compiled`); they take sign sums of
+            float32 on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
             compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
@@ -66,7 +66,7 @@ class Agreement:
         normalise: divide each environment's gradient by its norm before the rule, so that each weighs the same however large
             its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
             pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
-            weight (`craik.agreement.normalised`). Masks of signs stay what they are.
+            weight (`mechlearn.agreement.normalised`). Masks of signs stay what they are.
 
     Raises:
         TypeError: no module, no rule, or a rule's class.
@@ -75,7 +75,7 @@ class Agreement:
 
     Example:
         >>> import torch
-        >>> from craik.agreement import Agreement, AndMask
+        >>> from mechlearn.agreement import Agreement, AndMask
         >>> model = torch.nn.Linear(2, 1, bias=False)
         >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]])  # the second feature disagrees
         >>> agreement = Agreement(model, AndMask(threshold=1.0))

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.onepass.collected import Record, Survivors
-from craik.arguments import check_kind, check_not_negative
+from mechlearn.agreement.engine.collected import Record, Survivors
+from mechlearn.arguments import check_kind, check_not_negative
 
 
 def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, factor: int | float = 5.0) -> None:
@@ -13,7 +13,7 @@ def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, 
     A masked weight gets no gradient, so it stays where it was drawn or had come to, and still lets through what the mask was to
     keep out. Call this after ``optimizer.step()``. It is decoupled: no optimiser's moments see it, so that it is the same with
     every optimiser, and with accumulated gradients or several ranks, which all have the same masks
-    (`craik.agreement.machines.ddp.combine_across_ranks` returns them).
+    (`mechlearn.agreement.distributed.ddp.combine_across_ranks` returns them).
 
     What survives is not touched, nor is a parameter without a mask in the record.
 
@@ -29,7 +29,7 @@ def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, 
 
     Example:
         >>> import torch
-        >>> from craik.agreement import Agreement, Qualitative, decay_masked
+        >>> from mechlearn.agreement import Agreement, Qualitative, decay_masked
         >>> model = torch.nn.Linear(2, 1, bias=False)
         >>> _ = torch.nn.init.ones_(model.weight)
         >>> agreement = Agreement(model, Qualitative(alpha=0.2), keep="masks")

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.collected import Record
-from craik.arguments import check_whole
+from mechlearn.agreement.engine.collected import Record
+from mechlearn.arguments import check_whole
 
 READS = frozenset({"sign", "magnitude"})
 """The statistics that `by_input` reads."""

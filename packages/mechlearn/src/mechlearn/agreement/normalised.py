@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_one_of
+from mechlearn.arguments import check_one_of
 
 By = Literal["tensor", "model"]
 

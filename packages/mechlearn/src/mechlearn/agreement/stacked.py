@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import STANDARD_ERRORS, Combined, Rule, check_rule
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.rules import STANDARD_ERRORS, Combined, Rule, check_rule
 
 
 def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
@@ -21,7 +21,7 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
 
     Example:
         >>> import torch
-        >>> from craik.agreement import AndMask, combine
+        >>> from mechlearn.agreement import AndMask, combine
         >>> combine(AndMask(1.0), torch.tensor([[1.0, 1.0], [3.0, -1.0]])).gradient  # the second component disagrees
         tensor([2., 0.])
     """

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from craik.arguments import check_decay, check_kind, check_one_of, check_whole
+from mechlearn.arguments import check_decay, check_kind, check_one_of, check_whole
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A rule sees sums over environments; an aggregator sees the Jacobian, one row of all P components for each of E environments.
 So a rule is an aggregator at once, while an aggregator needs the stacked E x P matrix and cannot be a
-`craik.agreement.Rule`: `aggregate` is the step for it.
+`mechlearn.agreement.Rule`: `aggregate` is the step for it.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.onepass.delivery import deliver, silent
-from craik.agreement.onepass.streaming import dense, environment_gradients
-from craik.agreement.rules import Rule, check_rule
-from craik.agreement.stacked import combine
-from craik.arguments import check_whole
-from craik.environments import EnvironmentIds, check_differentiable, check_trainable, check_unreduced, partition
+from mechlearn.agreement.engine.delivery import deliver, silent
+from mechlearn.agreement.engine.streaming import dense, environment_gradients
+from mechlearn.agreement.rules import Rule, check_rule
+from mechlearn.agreement.stacked import combine
+from mechlearn.arguments import check_whole
+from mechlearn.environments import EnvironmentIds, check_differentiable, check_trainable, check_unreduced, partition
 
 if TYPE_CHECKING:
     Aggregator = Callable[[Tensor], Tensor]
@@ -39,10 +39,12 @@ def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which 
     try:
         from torchjd.aggregation import Aggregator  # noqa: PLC0415  # an extra's  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise ModuleNotFoundError("torchjd should be installed. Found no such package. pip install -e '.[bench]'") from None
+        raise ModuleNotFoundError(
+            "torchjd should be installed. Found no such package. pip install 'mechlearn-zoo[bench]'"
+        ) from None
 
     class RuleAggregator(Aggregator):  # pyright: ignore[reportUntypedBaseClass]
-        """A rule of craik's."""
+        """A rule of mechlearn's."""
 
         def __init__(self) -> None:
             super().__init__()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from craik.arguments.sentences import named, sentence
+from mechlearn.arguments.sentences import named, sentence
 
 
 def check_kind(name: str, value: object, kind: type | tuple[type, ...], what: str, *, way_out: str = "") -> None:
@@ -25,7 +25,7 @@ def check_callable(name: str, value: object, what: str, *, way_out: str = "") ->
         raise TypeError(sentence(name, f"be {what}", named(value), way_out))
 
 
-def check_params(name: str, value: object, *, way_out: str = "craik.params.parameters_of(model) gives a model's.") -> None:
+def check_params(name: str, value: object, *, way_out: str = "mechlearn.params.parameters_of(model) gives a model's.") -> None:
     """Refuse what is no dictionary of tensors by name, and one of none."""
     rule = "a dictionary of tensors by name"
     check_kind(name, value, Mapping, rule, way_out=way_out)

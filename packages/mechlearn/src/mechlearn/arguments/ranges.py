@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from craik.arguments.sentences import because, sentence, typed
+from mechlearn.arguments.sentences import because, sentence, typed
 
 
 def check_positive(name: str, value: object, *, why: str = "", way_out: str = "") -> None:

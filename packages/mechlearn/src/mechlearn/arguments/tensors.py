@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import torch
 from torch import Generator, Tensor
 
-from craik.arguments.kinds import check_kind
-from craik.arguments.sentences import sentence, typed
+from mechlearn.arguments.kinds import check_kind
+from mechlearn.arguments.sentences import sentence, typed
 
 
 def check_tensor(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:

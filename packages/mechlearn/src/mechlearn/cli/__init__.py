@@ -3,8 +3,8 @@
 Exit status 0 when the command did its work, 2 for bad usage, 1 for a failure, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 With `--json` stdout holds exactly one JSON object, that of a failure `{"error": sentence, "status": status}`.
 
-A package adds commands by an entry point of the group `craik.commands`: an object with `commands`, modules with a `SENTENCE` by
-name, and `main(words)`, which runs one and returns the exit status.
+A package adds commands by an entry point of the group `mechlearn.commands`: an object with `commands`, modules with a
+`SENTENCE` by name, and `main(words)`, which runs one and returns the exit status.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from types import ModuleType
 from typing import NoReturn, Protocol
 
-from craik.cli import fit, predict
-from craik.cli.common import CommandError, UsageError, complain, stoppable, suggestion
+from mechlearn.cli import fit, predict
+from mechlearn.cli.common import CommandError, UsageError, complain, stoppable, suggestion
 
 COMMANDS: dict[str, ModuleType] = {"fit": fit, "predict": predict}
 """By name, each with its sentence, its options and what it does with them and with the words that are none."""
@@ -28,7 +28,7 @@ ELSEWHERE = ("list", "run", "sweep", "report", "status", "clean", "verify", "ben
 
 
 class Program(Protocol):
-    """What an entry point of the group `craik.commands` names."""
+    """What an entry point of the group `mechlearn.commands` names."""
 
     @property
     def commands(self) -> Mapping[str, ModuleType]:
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        argv: the words after `craik`; those of the process if None.
+        argv: the words after `mechlearn`; those of the process if None.
 
     Returns:
         The exit status.
@@ -76,20 +76,20 @@ def _dispatch(words: Sequence[str]) -> int:
     others = {name: module for program in _programs() for name, module in program.commands.items()}
     known = {**others, **COMMANDS}
     if words and words[0] in ELSEWHERE:  # here it is nobody's, or `main` had handed it over
-        rule = f"craik {words[0]} comes with the package of experiments"
-        raise CommandError(f"{rule}, but found that it is not installed; pip install craik-zoo")
+        rule = f"mechlearn {words[0]} comes with the package of experiments"
+        raise CommandError(f"{rule}, but found that it is not installed; pip install mechlearn-zoo")
     if words and not words[0].startswith("-") and words[0] not in known:
         raise UsageError(f"a command must be one there is, but found {words[0]!r}; {suggestion(words[0], known)}")
     options, rest = _parser(others).parse_known_args(words)
     if options.command is None:
-        raise UsageError(f"craik needs a command, but found none; {suggestion('', known)}")
+        raise UsageError(f"mechlearn needs a command, but found none; {suggestion('', known)}")
     return COMMANDS[options.command].run(options, rest)
 
 
 def _parser(others: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
     about = "Learning mechanisms from several environments: tables of your own, experiments, claims."
-    parser = _Parser(prog="craik", description=about, allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"craik {_version()}")
+    parser = _Parser(prog="mechlearn", description=about, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"mechlearn {_version()}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     for name, module in COMMANDS.items():
         sentence = module.SENTENCE
@@ -105,7 +105,7 @@ def _parser(others: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
 
 
 def _programs() -> Iterator[Program]:
-    for point in entry_points(group="craik.commands"):
+    for point in entry_points(group="mechlearn.commands"):
         yield point.load()
 
 
@@ -116,6 +116,6 @@ class _Parser(argparse.ArgumentParser):
 
 def _version() -> str:
     try:
-        return version("craik")
+        return version("mechlearn")
     except PackageNotFoundError:  # run from a source tree that was never installed
         return "not installed"

@@ -1,4 +1,4 @@
-"""What `craik fit` and `craik predict` share: their errors, options and files. Nothing here knows experiments."""
+"""What `mechlearn fit` and `mechlearn predict` share: their errors, options and files. Nothing here knows experiments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from craik.nn.saving import write_at_once
+from mechlearn.nn.saving import write_at_once
 
 OUT = Path("runs")
 """Where answers go unless told otherwise."""
@@ -162,7 +162,7 @@ def complain(error: BaseException, words: Sequence[str]) -> int:
     with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts
         if "--traceback" in words:
             print(traceback.format_exc(), file=sys.stderr)
-        print(f"craik: {_plain(sentence)}", file=sys.stderr)
+        print(f"mechlearn: {_plain(sentence)}", file=sys.stderr)
         if "--json" in words:
             print_json({"error": sentence, "status": status})
     return status
@@ -175,7 +175,7 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         number = error.number if isinstance(error, Stopped) else int(signal.SIGINT)
         return f"stopped by {'Ctrl-C' if number == signal.SIGINT else signal.Signals(number).name}", 128 + number
     if isinstance(error, ModuleNotFoundError):
-        return f"this command needs what an extra installs, but found {error}; pip install 'craik[tables]'", 1
+        return f"this command needs what an extra installs, but found {error}; pip install 'mechlearn[tables]'", 1
     if isinstance(error, OSError):
         if error.errno is None and re.search(r"\. Found |, but found ", str(error)):
             return str(error), 1

@@ -1,4 +1,4 @@
-"""`craik predict`: what a model that `craik fit` kept says of a table."""
+"""`mechlearn predict`: what a model that `mechlearn fit` kept says of a table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from craik.cli.common import OUT, UsageError, ensure_file, helped, print_json, refuse, shown, whole_number
+from mechlearn.cli.common import OUT, UsageError, ensure_file, helped, print_json, refuse, shown, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from craik.estimators.saving import Model, Stepping
+    from mechlearn.tables.saving import Model, Stepping
 
-SENTENCE = "predict with a model that craik fit kept"
+SENTENCE = "predict with a model that mechlearn fit kept"
 """What the command does."""
 
 KEPT = ("card.json", "weights.safetensors", "estimator.skops")
@@ -29,7 +29,7 @@ KEPT = ("card.json", "weights.safetensors", "estimator.skops")
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik predict MODEL FILE [--keep COLUMN ...] [--steps N] [--out FILE]"
+    parser.usage = "mechlearn predict MODEL FILE [--keep COLUMN ...] [--steps N] [--out FILE]"
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", type=Path, help="the folder with card.json and weights.safetensors"
     )
@@ -51,14 +51,16 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return 0
     refuse(rest)
     if options.model is None or options.file is None:
-        raise UsageError("craik predict needs a model and a table, but found less; craik predict runs/fit-data/model data.csv")
+        raise UsageError(
+            "mechlearn predict needs a model and a table, but found less; mechlearn predict runs/fit-data/model data.csv"
+        )
     if options.steps is not None and options.steps < 1:
         raise UsageError(
             f"a prediction takes a step, but found --steps {options.steps}; leave it out for those that were judged"
         )
     _check_kept(options.model)
     _check_out(options)
-    from craik.estimators.saving import Model, load  # noqa: PLC0415  # needed from here on only
+    from mechlearn.tables.saving import Model, load  # noqa: PLC0415  # needed from here on only
 
     try:
         model, far = load(options.model), Counter[str]()
@@ -83,13 +85,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def _check_kept(folder: Path) -> None:
-    """Refuse what `craik fit` did not write."""
+    """Refuse what `mechlearn fit` did not write."""
     if (folder / "card.json").exists():
         return
-    inner = folder / "model"  # of the folder that `craik fit --out` names
-    way_out = f"name {inner}" if (inner / "card.json").exists() else f"craik fit keeps one in {OUT}/fit-FILE/model"
+    inner = folder / "model"  # of the folder that `mechlearn fit --out` names
+    way_out = f"name {inner}" if (inner / "card.json").exists() else f"mechlearn fit keeps one in {OUT}/fit-FILE/model"
     found = f"{folder} holds no card.json" if folder.is_dir() else f"{folder} is no folder"
-    raise UsageError(f"a model is a folder with the card.json that craik fit wrote, but {found}; {way_out}")
+    raise UsageError(f"a model is a folder with the card.json that mechlearn fit wrote, but {found}; {way_out}")
 
 
 def _check_out(options: argparse.Namespace) -> None:
@@ -147,7 +149,7 @@ def _rows(model: Model, path: Path, keep: Sequence[str], far: Counter[str]) -> I
 
     Counts in `far` the rows in which a column is far from all that was trained on.
     """
-    from craik.estimators.reading import read_batches  # noqa: PLC0415
+    from mechlearn.tables.reading import read_batches  # noqa: PLC0415
 
     texts = {column.name for column in model.encoding.columns if column.categories is not None}
     numbers = {column.name for column in model.encoding.columns if column.categories is None}
@@ -165,7 +167,7 @@ def _rows(model: Model, path: Path, keep: Sequence[str], far: Counter[str]) -> I
 
 
 def _said(model: Model, piece: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> list[list[object]]:
-    from craik.estimators.reading import RAW  # noqa: PLC0415
+    from mechlearn.tables.reading import RAW  # noqa: PLC0415
 
     outputs = model.outputs(piece)
     beside = list(zip(*(_cells(piece.get(RAW + name, piece[name])) for name in keep), strict=True)) or [()] * len(outputs)
@@ -174,7 +176,7 @@ def _said(model: Model, piece: Mapping[str, NDArray[Any]], keep: Sequence[str]) 
 
 
 def _names(model: Model, keep: Sequence[str], piece: Mapping[str, NDArray[Any]]) -> list[object]:
-    from craik.estimators.tables import nearest  # noqa: PLC0415
+    from mechlearn.tables.reading_in import nearest  # noqa: PLC0415
 
     for name in keep:
         if name not in piece:
@@ -190,7 +192,7 @@ def _names(model: Model, keep: Sequence[str], piece: Mapping[str, NDArray[Any]])
 
 def _cells(values: NDArray[Any]) -> Iterator[object]:
     """A column's cells as they are written; a missing one is empty."""
-    from craik.estimators.tables import is_missing, plain  # noqa: PLC0415
+    from mechlearn.tables.reading_in import is_missing, plain  # noqa: PLC0415
 
     return (None if gone else plain(value) for value, gone in zip(values, is_missing(values), strict=True))
 
@@ -221,7 +223,7 @@ def _explain(model: Model) -> None:
 
 def _doubt(far: Mapping[str, int]) -> None:
     """Say which columns are so far from what was trained on that their unit is perhaps another one."""
-    from craik.estimators.saving.models import FAR  # noqa: PLC0415
+    from mechlearn.tables.saving.models import FAR  # noqa: PLC0415
 
     if far:
         listed = ", ".join(f"{name} ({count} rows)" for name, count in list(far.items())[:5])
@@ -235,7 +237,7 @@ def _doubt(far: Mapping[str, int]) -> None:
 
 def _states(model: Stepping, path: Path, steps: int | None) -> Iterator[list[object]]:
     """Each row of the table is a state to start from; a step skips as many frames as it does on average."""
-    from craik.estimators.reading import read_batches  # noqa: PLC0415
+    from mechlearn.tables.reading import read_batches  # noqa: PLC0415
 
     yield ["start", "step", "frames ahead", *model.names]
     start = 0

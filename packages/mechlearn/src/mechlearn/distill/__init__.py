@@ -7,35 +7,35 @@ activations h. It is trained by the student's validation loss, differentiated th
 Symbols are in docs/notation.md, choices that change a result in docs/evidence/deviations.md.
 """
 
-from craik.distill.examples.batches import Batches, Examples, Labelled
-from craik.distill.examples.inputs import Ragged
-from craik.distill.examples.splits import Split, split_rows
-from craik.distill.forward.calls import calls
-from craik.distill.forward.students import OUTPUT
-from craik.distill.lesson import Lesson
-from craik.distill.losses import GatedSquaredError, HiddenSquaredError, KullbackLeibler, LabelLoss, TeachingLoss
-from craik.distill.meta import MetaGradient, meta_gradient
-from craik.distill.optimisers.adam import Adam
-from craik.distill.optimisers.counterparts import inner_from
-from craik.distill.optimisers.inner import Inner, InnerState
-from craik.distill.optimisers.sgd import SGD
-from craik.distill.optimisers.warm_start import state_from
-from craik.distill.ordinary import teach
-from craik.distill.populations.distillation import PopulationDistillation, PopulationTaught
-from craik.distill.populations.population import Every, Population, WhenSolved
-from craik.distill.saving.cards import Card, read_card, settings_of
-from craik.distill.saving.files import load_student, load_teacher, save_student, save_teacher
-from craik.distill.step import Distillation
-from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
-from craik.distill.strategies.differences import Difference, finite_differences
-from craik.distill.strategies.memory import Forecast, forecast_memory
-from craik.distill.strategies.unrolling import Unrolling
-from craik.distill.taught import MetaRecord, StudentRecord, Taught
-from craik.distill.teachers.hoisting import Hoisting
-from craik.distill.teachers.mixture import TimeMixture
-from craik.distill.teachers.reading import Reading, read_teacher
-from craik.distill.teachers.targets import Target, TeacherOutput
-from craik.distill.teachers.units import UnitsTeacher
+from mechlearn.distill.examples.batches import Batches, Examples, Labelled
+from mechlearn.distill.examples.inputs import Ragged
+from mechlearn.distill.examples.splits import Split, split_rows
+from mechlearn.distill.forward.calls import calls
+from mechlearn.distill.forward.students import OUTPUT
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.losses import GatedSquaredError, HiddenSquaredError, KullbackLeibler, LabelLoss, TeachingLoss
+from mechlearn.distill.meta import MetaGradient, meta_gradient
+from mechlearn.distill.optimisers.adam import Adam
+from mechlearn.distill.optimisers.counterparts import inner_from
+from mechlearn.distill.optimisers.inner import Inner, InnerState
+from mechlearn.distill.optimisers.sgd import SGD
+from mechlearn.distill.optimisers.warm_start import state_from
+from mechlearn.distill.ordinary import teach
+from mechlearn.distill.populations.distillation import PopulationDistillation, PopulationTaught
+from mechlearn.distill.populations.population import Every, Population, WhenSolved
+from mechlearn.distill.records import MetaRecord, StudentRecord, Taught
+from mechlearn.distill.saving.cards import Card, read_card, settings_of
+from mechlearn.distill.saving.files import load_student, load_teacher, save_student, save_teacher
+from mechlearn.distill.step import Distillation
+from mechlearn.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
+from mechlearn.distill.strategies.differences import Difference, finite_differences
+from mechlearn.distill.strategies.memory import Forecast, forecast_memory
+from mechlearn.distill.strategies.unrolling import Unrolling
+from mechlearn.distill.teachers.hoisting import Hoisting
+from mechlearn.distill.teachers.mixture import TimeMixture
+from mechlearn.distill.teachers.reading import Reading, read_teacher
+from mechlearn.distill.teachers.targets import Target, TeacherOutput
+from mechlearn.distill.teachers.units import UnitsTeacher
 
 __all__ = [
     "OUTPUT",

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from craik.arguments import check_each, check_not_negative, check_one_of, check_whole
+from mechlearn.arguments import check_each, check_not_negative, check_one_of, check_whole
 
 Numbers = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class VotedTeachers:
     Args:
         teachers: "linear" recipes give one linear predictor; "kernel" ones (R, S and B with a linear and a Gaussian kernel)
             cost n^3 and see what is not linear. To kernels an input that was constant in training still speaks at prediction,
-            where it has another value (`craik.estimators` holds it at its value).
+            where it has another value (`mechlearn.tables` holds it at its value).
         handicap: c; privileged candidates' errors grow by c sigma^2 / n.
         only: names of the recipes that may be voted for, of those that these teachers have; None for all. Privileged ones are
             left out where `fit` gets no privileged columns.

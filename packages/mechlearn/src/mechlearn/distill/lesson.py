@@ -9,13 +9,13 @@ from typing import cast
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik import arguments
-from craik.distill.examples.causes import LOGITS, spread
-from craik.distill.forward.calls import place
-from craik.distill.forward.noise import draws
-from craik.distill.losses import Hidden, HiddenSquaredError, LabelLoss, TeachingLoss, check_losses
-from craik.distill.teachers.hoisting import Hoisting
-from craik.distill.teachers.targets import Targets
+from mechlearn import arguments
+from mechlearn.distill.examples.causes import LOGITS, spread
+from mechlearn.distill.forward.calls import place
+from mechlearn.distill.forward.noise import draws
+from mechlearn.distill.losses import Hidden, HiddenSquaredError, LabelLoss, TeachingLoss, check_losses
+from mechlearn.distill.teachers.hoisting import Hoisting
+from mechlearn.distill.teachers.targets import Targets
 
 MEASURES = (None, "loss", "gradient")
 
@@ -28,11 +28,11 @@ class Lesson:
 
     Attributes:
         student: any module; its trainable parameters unroll. It is called with a batch's x, and hooks read its layers.
-        teacher: any module over privileged data whose output is a `craik.distill.TeacherOutput`: targets (and gates) for
-            each supervised layer. `craik.testing.check_teacher` tries one of yours.
+        teacher: any module over privileged data whose output is a `mechlearn.distill.TeacherOutput`: targets (and gates) for
+            each supervised layer. `mechlearn.testing.check_teacher` tries one of yours.
         layers: paths of the student's supervised layers, as in `named_modules`; "" is its output. What they return, before
             whatever comes after them, is h. Of a layer that a pass calls several times name the calls, from "cell@0" on: each
-            has targets of its own (`craik.distill.calls`).
+            has targets of its own (`mechlearn.distill.calls`).
         label_loss: L_y, from predictions and labels to (B,) unreduced losses.
         alpha: the teaching coefficient; a number, or a scalar tensor, which compiled steps take without a second compilation.
             A tensor may be 0, as a schedule's or a measured one comes to be.
@@ -69,7 +69,7 @@ class Lesson:
             what = "a function that gives one value for each example"
             arguments.check_callable(name, loss, what, way_out="Give an instance, not its class.")
         _check_alpha(self.alpha)
-        arguments.check_kind("hoisting", self.hoisting, Hoisting, "a craik.distill.Hoisting")
+        arguments.check_kind("hoisting", self.hoisting, Hoisting, "a mechlearn.distill.Hoisting")
         arguments.check_one_of("alpha_relative_to", self.alpha_relative_to, MEASURES)
         object.__setattr__(self, "layers", tuple(self.layers))
 

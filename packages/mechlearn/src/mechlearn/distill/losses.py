@@ -14,9 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from craik import arguments
-from craik.distill.teachers.targets import Targets
-from craik.scaling import widened
+from mechlearn import arguments
+from mechlearn.distill.teachers.targets import Targets
+from mechlearn.scaling import widened
 
 Hidden = Mapping[str, Tensor]
 """The supervised layers' outputs h by layer name, each (B, ...)."""

@@ -7,20 +7,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik import arguments
-from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
-from craik.distill.forward.noise import no_draws
-from craik.distill.forward.students import student_function
-from craik.distill.lesson import Lesson
-from craik.distill.optimisers.counterparts import rule_of
-from craik.distill.optimisers.inner import Inner, InnerState
-from craik.distill.strategies import Strategy, Unroll, check_strategy
-from craik.distill.strategies.coefficients import measured
-from craik.distill.strategies.fit import check_fit, check_start
-from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
-from craik.distill.strategies.unrolling import check_clip
-from craik.distill.teachers.hoisting import Teaching
-from craik.params import Params, parameters_of
+from mechlearn import arguments
+from mechlearn.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
+from mechlearn.distill.forward.noise import no_draws
+from mechlearn.distill.forward.students import student_function
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.optimisers.counterparts import rule_of
+from mechlearn.distill.optimisers.inner import Inner, InnerState
+from mechlearn.distill.strategies import Strategy, Unroll, check_strategy
+from mechlearn.distill.strategies.coefficients import measured
+from mechlearn.distill.strategies.fit import check_fit, check_start
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Point, Solved
+from mechlearn.distill.strategies.unrolling import check_clip
+from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.params import Params, parameters_of
 
 
 class MetaGradient(NamedTuple):
@@ -79,7 +79,7 @@ def meta_gradient(
             it lies in the data.
         RuntimeError: within torch.inference_mode().
     """
-    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
+    arguments.check_kind("lesson", lesson, Lesson, "a mechlearn.distill.Lesson")
     check_strategy(strategy)
     rule = rule_of(inner)
     check_clip(clip)

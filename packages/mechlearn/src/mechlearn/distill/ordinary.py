@@ -6,23 +6,23 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from craik import arguments
-from craik.distill.examples.batches import Examples, check_examples
-from craik.distill.examples.causes import Read
-from craik.distill.examples.inputs import Inputs, at
-from craik.distill.examples.splits import Split, check_batch_size
-from craik.distill.examples.streams import Stream
-from craik.distill.forward.calls import check_called
-from craik.distill.forward.precision import precision
-from craik.distill.forward.students import Captured, captured
-from craik.distill.lesson import Lesson
-from craik.distill.optimisers.counterparts import check_optimizer
-from craik.distill.saving.undoing import buffers_of, undone_on_failure
-from craik.distill.strategies.coefficients import coefficient
-from craik.distill.taught import StudentRecord, check_finite_step
-from craik.distill.teachers.hoisting import Teaching
-from craik.distill.teachers.signals import unpack
-from craik.distill.teachers.targets import Targets, check_targets
+from mechlearn import arguments
+from mechlearn.distill.examples.batches import Examples, check_examples
+from mechlearn.distill.examples.causes import Read
+from mechlearn.distill.examples.inputs import Inputs, at
+from mechlearn.distill.examples.splits import Split, check_batch_size
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.distill.forward.calls import check_called
+from mechlearn.distill.forward.precision import precision
+from mechlearn.distill.forward.students import Captured, captured
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.optimisers.counterparts import check_optimizer
+from mechlearn.distill.records import StudentRecord, check_finite_step
+from mechlearn.distill.saving.undoing import buffers_of, undone_on_failure
+from mechlearn.distill.strategies.coefficients import coefficient
+from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.distill.teachers.signals import unpack
+from mechlearn.distill.teachers.targets import Targets, check_targets
 
 AT_A_TIME = 64
 """Batches whose targets are held together."""
@@ -58,7 +58,7 @@ def teach(
         ValueError, TypeError: as `Distillation` and its `student_steps`.
         FloatingPointError: a loss that is not finite.
     """
-    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
+    arguments.check_kind("lesson", lesson, Lesson, "a mechlearn.distill.Lesson")
     examples = check_examples(examples)
     arguments.check_whole("steps", steps, 1)
     arguments.check_whole("batch_size", batch_size, 1)

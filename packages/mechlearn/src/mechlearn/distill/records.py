@@ -1,4 +1,4 @@
-"""`Taught`: what the steps of `craik.distill.Distillation` report."""
+"""`Taught`: what the steps of `mechlearn.distill.Distillation` report."""
 
 import math
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.distill.examples.causes import Read, cause, loss_cause
+from mechlearn.distill.examples.causes import Read, cause, loss_cause
 
 
 class MetaRecord(NamedTuple):

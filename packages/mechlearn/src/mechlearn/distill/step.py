@@ -7,22 +7,22 @@ from typing import Any
 import torch
 from torch import Generator
 
-from craik import arguments
-from craik.distill.examples.batches import Batches, Examples, Labelled, check_examples
-from craik.distill.examples.splits import Split, check_batch_size, check_split, check_validation_rows, check_validation_size
-from craik.distill.examples.streams import Stream
-from craik.distill.lesson import Lesson
-from craik.distill.meta import meta_gradient
-from craik.distill.optimisers.counterparts import check_optimizer
-from craik.distill.optimisers.warm_start import check_pair, state_from
-from craik.distill.ordinary import ordinary_steps
-from craik.distill.saving.states import check_state, load_parts
-from craik.distill.saving.undoing import undone_on_failure
-from craik.distill.strategies.inner_problem import DivergedError
-from craik.distill.strategies.unrolling import Unrolling
-from craik.distill.taught import MetaRecord, StudentRecord, Taught
-from craik.distill.teachers.descent import diverged_meta_gradient, move_teacher
-from craik.params import dot
+from mechlearn import arguments
+from mechlearn.distill.examples.batches import Batches, Examples, Labelled, check_examples
+from mechlearn.distill.examples.splits import Split, check_batch_size, check_split, check_validation_rows, check_validation_size
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.meta import meta_gradient
+from mechlearn.distill.optimisers.counterparts import check_optimizer
+from mechlearn.distill.optimisers.warm_start import check_pair, state_from
+from mechlearn.distill.ordinary import ordinary_steps
+from mechlearn.distill.records import MetaRecord, StudentRecord, Taught
+from mechlearn.distill.saving.states import check_state, load_parts
+from mechlearn.distill.saving.undoing import undone_on_failure
+from mechlearn.distill.strategies.inner_problem import DivergedError
+from mechlearn.distill.strategies.unrolling import Unrolling
+from mechlearn.distill.teachers.descent import diverged_meta_gradient, move_teacher
+from mechlearn.params import dot
 
 
 class Distillation:
@@ -59,7 +59,7 @@ class Distillation:
         meta_optimizer: torch.optim.Optimizer,
         generator: Generator,
     ) -> None:
-        arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
+        arguments.check_kind("lesson", lesson, Lesson, "a mechlearn.distill.Lesson")
         examples = check_setting(examples, split, unrolling, generator)
         check_optimizer("student_optimizer", student_optimizer, lesson.student)
         check_optimizer("meta_optimizer", meta_optimizer, lesson.teacher)
@@ -185,7 +185,7 @@ class Distillation:
 
 def check_setting(examples: Examples, split: Split, unrolling: Unrolling, generator: Generator) -> Examples:
     """Return the examples as modules get them; refuse what does not fit."""
-    arguments.check_kind("unrolling", unrolling, Unrolling, "a craik.distill.Unrolling")
+    arguments.check_kind("unrolling", unrolling, Unrolling, "a mechlearn.distill.Unrolling")
     arguments.check_generator("generator", generator)
     examples = check_examples(examples)
     check_split(split, len(examples.y))

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from craik.environments.ids import EnvironmentIds, Ids, distinct, named, read_ids
-from craik.environments.losses import check_unreduced
+from mechlearn.environments.ids import EnvironmentIds, Ids, distinct, named, read_ids
+from mechlearn.environments.losses import check_unreduced
 
 
 @dataclass(frozen=True)

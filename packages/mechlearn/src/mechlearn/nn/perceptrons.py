@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm as normalise_weight
 
-from craik.arguments import check_decay, check_generator
+from mechlearn.arguments import check_decay, check_generator
 
 Init = Literal["kaiming", "default"]
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.environments import EnvironmentIds, group
+from mechlearn.environments import EnvironmentIds, group
 
 
 def fishr_penalty(

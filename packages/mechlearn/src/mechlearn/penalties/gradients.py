@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.environments import Environments
+from mechlearn.environments import Environments
 
 
 def environment_gradients(

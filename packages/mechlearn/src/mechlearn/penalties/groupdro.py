@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_numbers, check_result, ends
-from craik.environments import EnvironmentIds, group
+from mechlearn.arguments import check_not_negative, check_numbers, check_result, ends
+from mechlearn.environments import EnvironmentIds, group
 
 
 def group_dro_loss(

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.environments import EnvironmentIds, group
+from mechlearn.environments import EnvironmentIds, group
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From outputs and targets of B examples to B unreduced losses."""

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator
-from craik.environments import EnvironmentIds, group
-from craik.penalties.gradients import environment_gradients
-from craik.scaling import row_powers
+from mechlearn.arguments import check_generator
+from mechlearn.environments import EnvironmentIds, group
+from mechlearn.penalties.gradients import environment_gradients
+from mechlearn.scaling import row_powers
 
 
 def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tensor, " p"]:

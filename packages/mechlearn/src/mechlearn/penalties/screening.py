@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.arguments import check_numbers, check_shape, check_share
-from craik.environments import EnvironmentIds, partition
+from mechlearn.arguments import check_numbers, check_shape, check_share
+from mechlearn.environments import EnvironmentIds, partition
 
 LARGEST = 1 - 1e-6
 """Correlations are cut here: Fisher's z of 1 is infinite."""

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.environments import EnvironmentIds, group
+from mechlearn.environments import EnvironmentIds, group
 
 
 def vrex_penalty(losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Float[Tensor, ""]:

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_kind, check_whole
-from craik.losses import Loss, evaluated
-from craik.skips.matched import Matched
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_callable, check_kind, check_whole
+from mechlearn.losses import Loss, evaluated
+from mechlearn.skips.matched import Matched
+from mechlearn.trajectories import Trajectories
 
 
 @torch.no_grad()
@@ -32,8 +32,8 @@ def candidate_losses(
         TypeError: what is no `Matched`, no trajectories, no loss or no whole number.
         ValueError: the predictions were not kept, or targets of another batch: not as many, or too short for the matches.
     """
-    check_kind("matched", matched, Matched, "what craik.skips.match returns")
-    check_kind("targets", targets, Trajectories, "craik.trajectories.Trajectories")
+    check_kind("matched", matched, Matched, "what mechlearn.skips.match returns")
+    check_kind("targets", targets, Trajectories, "mechlearn.trajectories.Trajectories")
     check_callable("loss", loss, "a function of predictions and frames")
     check_whole("horizon", horizon, least=1)
     if matched.predictions is None:

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from craik.arguments import check_shape, check_whole
-from craik.skips.simulators.options import Options
-from craik.trajectories import Trajectories
-from craik.trajectories.conversions import Array
+from mechlearn.arguments import check_shape, check_whole
+from mechlearn.skips.simulators.options import Options
+from mechlearn.trajectories import Trajectories
+from mechlearn.trajectories.conversions import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.losses import Loss, frame_of, largest_target
-from craik.skips.contexts import Context, fitting
-from craik.skips.sampling import Sampled
-from craik.skips.simulators.cumulants import Cumulants
-from craik.skips.simulators.memory import Memory
-from craik.skips.simulators.outcome import Outcome, taken_apart
-from craik.trajectories import Trajectories
+from mechlearn.losses import Loss, frame_of, largest_target
+from mechlearn.skips.contexts import Context, fitting
+from mechlearn.skips.sampling import Sampled
+from mechlearn.skips.simulators.cumulants import Cumulants
+from mechlearn.skips.simulators.memory import Memory
+from mechlearn.skips.simulators.outcome import Outcome, taken_apart
+from mechlearn.trajectories import Trajectories
 
 Model = Callable[..., Tensor | tuple[Tensor, ...]]
 """A dynamics model: ``f(frames[, context][, state])`` from (n, *frame) to predictions of n frames, or to a tuple of these, of
@@ -33,7 +33,7 @@ class Dynamics:
     Args:
         model: f, from frames (n, *frame), and their context where there is one, to predictions of n frames. It should treat
             its examples one by one: BatchNorm in train mode makes results depend on the batch.
-        loss: from predictions and frames to one value for each, see `craik.losses`.
+        loss: from predictions and frames to one value for each, see `mechlearn.losses`.
         context: what the model sees beside a frame: one tensor (batch, *context), static, `Actions` or `Options`.
         targets: what predictions are compared with, frame by frame, in the place of the trajectories' own frames: latents,
             for instance (see `encoded`).
@@ -99,7 +99,7 @@ class Dynamics:
             if streams is None:
                 raise TypeError(
                     "Feedback that samples should be given a stream of noise for each prediction. Found none. Go on by "
-                    "craik.skips.follow, or pass `streams`."
+                    "mechlearn.skips.follow, or pass `streams`."
                 )
             frame = self.feedback.drawn(prediction, frame_shape, streams)
         else:
@@ -124,7 +124,9 @@ def _check_context_kinds(context: object, targets: object) -> None:
             "A function that gives it step by step is a roll-out's: rollout(..., policy=...)."
         )
     if not isinstance(targets, Trajectories | None):
-        raise TypeError(f"`targets` should be Trajectories. Found {type(targets).__name__}. craik.skips.encoded makes them.")
+        raise TypeError(
+            f"`targets` should be Trajectories. Found {type(targets).__name__}. mechlearn.skips.encoded makes them."
+        )
 
 
 def _check_simulator_kinds(cumulants: object, state: object) -> None:
@@ -139,7 +141,7 @@ def check_kinds(dynamics: object, trajectories: object) -> None:
     check_dynamics(dynamics)
     if not isinstance(trajectories, Trajectories):
         raise TypeError(
-            f"`trajectories` should be craik.trajectories.Trajectories. Found {type(trajectories).__name__}. A padded tensor "
+            f"`trajectories` should be Trajectories. Found {type(trajectories).__name__}. A padded tensor "
             "(batch, time, *frame) becomes such by Trajectories(frames, lengths), a list by Trajectories.from_list."
         )
 
@@ -152,7 +154,7 @@ def check_dynamics(dynamics: object) -> None:
     """
     if not isinstance(dynamics, Dynamics):
         raise TypeError(
-            f"`dynamics` should be craik.skips.Dynamics. Found {type(dynamics).__name__}. Dynamics(model, loss) says what a "
+            f"`dynamics` should be skips.Dynamics. Found {type(dynamics).__name__}. Dynamics(model, loss) says what a "
             "model's predictions are compared by, and how they are fed back."
         )
 
@@ -174,7 +176,7 @@ def fitted(dynamics: Dynamics, trajectories: Trajectories) -> Dynamics:
     if targets is not None and not torch.equal(targets.lengths, trajectories.lengths):
         raise ValueError(
             f"`targets` should have the trajectories' lengths, {trajectories.lengths.tolist()}. "
-            f"Found {targets.lengths.tolist()}. Make them frame by frame, for example with craik.skips.encoded."
+            f"Found {targets.lengths.tolist()}. Make them frame by frame, for example with mechlearn.skips.encoded."
         )
     _check_scale(trajectories if targets is None else targets, dynamics.loss)
     return dynamics if context is dynamics.context else replace(dynamics, context=context)

@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_kind
-from craik.losses import Loss, SquaredError, evaluated
-from craik.skips.dynamics import Dynamics, check_kinds
-from craik.skips.rollout import Rollout, Stop, rollout
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_callable, check_kind
+from mechlearn.losses import Loss, SquaredError, evaluated
+from mechlearn.skips.dynamics import Dynamics, check_kinds
+from mechlearn.skips.rollout import Rollout, Stop, rollout
+from mechlearn.trajectories import Trajectories
 
 Reader = Callable[[Shaped[Tensor, "length *frame"]], object]
 """From the frames of one trajectory to its label, such as a colour; None where they show none."""
@@ -99,8 +99,8 @@ def scored(rolled: Rollout, trajectories: Trajectories, *, read: Reader | None =
         TypeError: a reader that returns several numbers.
         ValueError: another number of roll-outs, or another shape of frames.
     """
-    check_kind("rolled", rolled, Rollout, "what craik.skips.rollout returns")
-    check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories")
+    check_kind("rolled", rolled, Rollout, "what mechlearn.skips.rollout returns")
+    check_kind("trajectories", trajectories, Trajectories, "mechlearn.trajectories.Trajectories")
     _check_functions(read, distance)
     made, loss = rolled.trajectories, distance or SquaredError()
     if (len(made), made.frame_shape) != (len(trajectories), trajectories.frame_shape):

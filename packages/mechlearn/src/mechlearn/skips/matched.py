@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from craik.arguments import all_finite
-from craik.skips.simulators.cumulants import Cumulants
-from craik.skips.simulators.outcome import Layout
-from craik.trajectories import Trajectories
+from mechlearn.arguments import all_finite
+from mechlearn.skips.simulators.cumulants import Cumulants
+from mechlearn.skips.simulators.outcome import Layout
+from mechlearn.trajectories import Trajectories
 
 Average = Literal["trajectories", "steps"]
 """How step losses become the batch's loss."""

@@ -8,22 +8,22 @@ from torch import Generator
 from torch.nn import Module
 from torch.optim import Optimizer
 
-from craik.arguments import check_kind, check_one_of
-from craik.skips.dynamics import Dynamics, check_dynamics
-from craik.skips.matched import Average, Matched, Steps
-from craik.skips.predicting import Predictor
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_kind, check_one_of
+from mechlearn.skips.dynamics import Dynamics, check_dynamics
+from mechlearn.skips.matched import Average, Matched, Steps
+from mechlearn.skips.predicting import Predictor
+from mechlearn.trajectories import Trajectories
 
 
 @runtime_checkable
 class Matching(Protocol):
     """A way to match predictions with frames: `Greedy`, `Fixed`, `Aligned`, or one of your own.
 
-    It is a choice and holds no state. `craik.testing.check_matching` tries one of your own on what every matching owes.
+    It is a choice and holds no state. `mechlearn.testing.check_matching` tries one of your own on what every matching owes.
     """
 
     def along(self, predictor: Predictor) -> Steps:
-        """Predict along every trajectory of a batch and match; `craik.skips.follow` does it step by step."""
+        """Predict along every trajectory of a batch and match; `mechlearn.skips.follow` does it step by step."""
         ...
 
 
@@ -42,7 +42,8 @@ def match(
     Thesis algorithm 1, lines 1 to 15, for a batch. Trajectories advance together, each at its own pace; one that has reached
     its last frame costs no further evaluation. Gradients flow into every matched prediction, and through predictions that
     were fed back into the model. Which frame is matched depends on the values alone: a loss with a method `ranking` (see
-    `craik.losses`) is ranked by matrix-vector products, any other by evaluating it on the whole window; the result is the same.
+    `mechlearn.losses`) is ranked by matrix-vector products, any other by evaluating it on the whole window; the result is the
+    same.
 
     Random numbers: trajectory b has three for each of its steps, whatever else is in the batch. From one generator they are
     drawn trajectory by trajectory, in the order of the batch, so two batches give what one of both gives. With a generator for
@@ -71,7 +72,7 @@ def match(
     """
     if isinstance(matching, type) or not isinstance(matching, Matching):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
-            "`matching` should be Greedy(...), Fixed(...) or Aligned(...) of craik.skips, or have a method `along`. Found "
+            "`matching` should be Greedy(...), Fixed(...) or Aligned(...) of mechlearn.skips, or have a method `along`. Found "
             f"{matching!r}."
         )
     check_one_of("average", average, get_args(Average))

@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_flag, check_share
-from craik.losses import BinaryCrossEntropy, evaluated, prediction_shape
-from craik.skips.dynamics import Dynamics, check_kinds, fitted
-from craik.skips.matched import Steps
-from craik.skips.sampling import Sampled
-from craik.skips.simulators.options import Options
-from craik.skips.simulators.outcome import Layout
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_flag, check_share
+from mechlearn.losses import BinaryCrossEntropy, evaluated, prediction_shape
+from mechlearn.skips.dynamics import Dynamics, check_kinds, fitted
+from mechlearn.skips.matched import Steps
+from mechlearn.skips.sampling import Sampled
+from mechlearn.skips.simulators.options import Options
+from mechlearn.skips.simulators.outcome import Layout
+from mechlearn.trajectories import Trajectories
 
 _ROUNDING = 1e-6
 """How far out of [0, 1] a probability may be."""
@@ -23,7 +23,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """What `craik.skips.match` hands to a matching: it predicts along the trajectories, compares and feeds back.
+    """What `mechlearn.skips.match` hands to a matching: it predicts along the trajectories, compares and feeds back.
 
     Index conventions: n predictions stand at frames ``times[i]`` of trajectories ``rows[i]``, both counted from 0.
 

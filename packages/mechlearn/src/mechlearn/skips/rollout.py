@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_not_negative, check_whole
-from craik.skips.contexts import Actions, Context
-from craik.skips.dynamics import Dynamics, check_dynamics
-from craik.skips.sampling import Sampled, generators_of, stream
-from craik.skips.simulators.cumulants import Cumulants, Gained
-from craik.skips.simulators.options import Options
-from craik.skips.simulators.outcome import Outcome
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_callable, check_not_negative, check_whole
+from mechlearn.skips.contexts import Actions, Context
+from mechlearn.skips.dynamics import Dynamics, check_dynamics
+from mechlearn.skips.sampling import Sampled, generators_of, stream
+from mechlearn.skips.simulators.cumulants import Cumulants, Gained
+from mechlearn.skips.simulators.options import Options
+from mechlearn.skips.simulators.outcome import Outcome
+from mechlearn.trajectories import Trajectories
 
 Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]
 """From the newest frames to True for each that ends its trajectory."""

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_each, check_one_of
+from mechlearn.arguments import check_callable, check_each, check_one_of
 
 Noise = Literal["normal", "uniform"]
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik import losses
-from craik.arguments import check_kind, check_path
-from craik.losses import ElementwiseLoss, Loss
-from craik.nn.saving import safetensors, sha256, write_at_once
-from craik.skips.dynamics import Dynamics
-from craik.skips.sampling import Sampled
+from mechlearn import losses
+from mechlearn.arguments import check_kind, check_path
+from mechlearn.losses import ElementwiseLoss, Loss
+from mechlearn.nn.saving import safetensors, sha256, write_at_once
+from mechlearn.skips.dynamics import Dynamics
+from mechlearn.skips.sampling import Sampled
 
 _WEIGHTS, _CARD = "model.safetensors", "card.json"
 """The weights' name in older folders, whose card names none, and the card's; weights have their digest in their name now."""
@@ -36,7 +36,7 @@ class Loaded(NamedTuple):
 def save(dynamics: Dynamics, folder: str | os.PathLike[str], settings: Mapping[str, object] | None = None) -> None:
     """Write a trained dynamics to a folder: its model's weights, those of `compare` where it is a module, and a card.
 
-    The card holds the loss, which functions there were, craik's version and the settings. A context, targets and cumulants
+    The card holds the loss, which functions there were, mechlearn's version and the settings. A context, targets and cumulants
     belong to a batch and are not saved; nor is a state: `dataclasses.replace` gives them to what is loaded.
 
     Args:
@@ -61,7 +61,7 @@ def save(dynamics: Dynamics, folder: str | os.PathLike[str], settings: Mapping[s
     digest = sha256(stored)
     name = f"model-{digest[:16]}.safetensors"
     card = {
-        "craik": importlib.metadata.version("craik"),
+        "mechlearn": importlib.metadata.version("mechlearn"),
         "weights": name,
         "weights_sha256": digest,
         "loss": _described(dynamics.loss),
@@ -95,7 +95,7 @@ def load(
     Args:
         folder: that `save` wrote.
         model: a fresh one, made as the trained one was; its weights are replaced.
-        loss: needed where it was none of `craik.losses`.
+        loss: needed where it was none of `mechlearn.losses`.
         compare: needed where there was one; a module is given its weights.
         feedback: needed where there was one.
 
@@ -184,7 +184,7 @@ def _check_types(saved: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> No
 
 
 def _described(loss: Loss) -> dict[str, Any] | None:
-    """Return what a loss of `craik.losses` is made again from; None for another."""
+    """Return what a loss of `mechlearn.losses` is made again from; None for another."""
     if type(loss).__module__ != losses.__name__ or not isinstance(loss, ElementwiseLoss):
         return None
     fields = {name: value for name, value in vars(loss).items() if not isinstance(value, Tensor)}
@@ -196,7 +196,7 @@ def _described(loss: Loss) -> dict[str, Any] | None:
 def _rebuilt(described: Mapping[str, Any] | None) -> Loss:
     if described is None:
         raise ValueError(
-            "`loss` should be given: the saved one is none of craik.losses, and functions are not saved. Found None."
+            "`loss` should be given: the saved one is none of mechlearn.losses, and functions are not saved. Found None."
         )
     fields = dict(described)
     weight, dtype = fields.pop("weight"), fields.pop("weight_dtype", None)  # older cards have no type

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_kind
-from craik.surfaces.consistency.definition import Consistency
-from craik.surfaces.consistency.score import Score, inconsistency
-from craik.surfaces.landscape import Landscape
-from craik.surfaces.model_landscape import Batches, Loss, landscape_of_model
+from mechlearn.arguments import check_kind
+from mechlearn.surfaces.consistency.definition import Consistency
+from mechlearn.surfaces.consistency.score import Score, inconsistency
+from mechlearn.surfaces.landscape import Landscape
+from mechlearn.surfaces.model_landscape import Batches, Loss, landscape_of_model
 
 Cell = int | float | str | None
 
@@ -110,7 +110,7 @@ def audit(
 
     Gradients say what environments would change: one backward pass each. With ``consistency`` the inconsistency score says what
     they would not notice in each other, at the price of Hessian-vector products for every ordered pair
-    (`craik.surfaces.inconsistency`). The model stays as it is. Holds the gradients of all environments at once.
+    (`mechlearn.surfaces.inconsistency`). The model stays as it is. Holds the gradients of all environments at once.
 
     Args:
         model: any module, in eval mode if it has BatchNorm or dropout.
@@ -122,11 +122,11 @@ def audit(
 
     Raises:
         FloatingPointError: a loss or a gradient that is not finite.
-        ValueError: one environment only; what `craik.surfaces.landscape_of_model` and `inconsistency` refuse.
+        ValueError: one environment only; what `mechlearn.surfaces.landscape_of_model` and `inconsistency` refuse.
 
     Example:
         >>> import torch
-        >>> from craik.surfaces import audit
+        >>> from mechlearn.surfaces import audit
         >>> model = torch.nn.Linear(2, 1, bias=False)
         >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]])  # the environments disagree about the second input
         >>> found = audit(model, lambda output, y: (output[:, 0] - y) ** 2, [(x, torch.tensor([10.0, 10.0]), [0, 1])])
@@ -134,7 +134,7 @@ def audit(
         (0.5, 0.5)
     """
     if consistency is not None:
-        check_kind("consistency", consistency, Consistency, "craik.surfaces.Consistency, or None")
+        check_kind("consistency", consistency, Consistency, "mechlearn.surfaces.Consistency, or None")
     landscape = landscape_of_model(model, loss, batches)
     ids = landscape.environments
     if len(ids) < 2:

@@ -1,7 +1,7 @@
 """Networks that compute the same with other weights: units rescaled, and balanced so that no scale is left to choose.
 
 A unit of a ReLU network may have what comes in times c and what goes out times 1 / c, c > 0, and nothing changes. Slices of
-the loss along filter-normalised directions do change (`craik.surfaces.directions`). Balanced networks have one scale: each
+the loss along filter-normalised directions do change (`mechlearn.surfaces.directions`). Balanced networks have one scale: each
 unit's incoming weights have the norm of its outgoing ones, which is the least sum of squares among all rescalings (Stock et
 al. 2019, https://arxiv.org/abs/1902.10416; there for paths, here by alternating over layers).
 """
@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.arguments import check_each, check_kind, check_whole
+from mechlearn.arguments import check_each, check_kind, check_whole
 
 Weighted = nn.Linear | nn.Conv1d | nn.Conv2d
 _HOMOGENEOUS = (

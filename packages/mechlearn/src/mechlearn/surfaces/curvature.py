@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_generator, check_graphs, check_params, check_positive
-from craik.params import Params, add_scaled, dot, leaves
-from craik.surfaces.directions import from_flat
-from craik.surfaces.paths import flat
+from mechlearn.arguments import check_callable, check_generator, check_graphs, check_params, check_positive
+from mechlearn.params import Params, add_scaled, dot, leaves
+from mechlearn.surfaces.directions import from_flat
+from mechlearn.surfaces.paths import flat
 
 
 class Curvatures(NamedTuple):
@@ -135,6 +135,6 @@ def _scipy() -> Any:  # noqa: ANN401
         from scipy.sparse import linalg  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "Extreme curvatures take scipy. It was not found. Install it: pip install -e '.[sklearn]'."
+            "Extreme curvatures take scipy. It was not found. Install it: pip install 'mechlearn[tables]'."
         ) from error
     return linalg

@@ -5,7 +5,7 @@ tensors by parameter name, like the parameters. A filter is what makes one outpu
 
 What the normalisations do and do not: a whole ReLU layer scaled by c, and the next by 1 / c, leaves the curve of a filter- or
 layer-normalised direction unchanged. With a factor for each unit it does not: a factor on one input mixes into the norms of
-the next layer's filters. Only "weight" is invariant to both; or balance the units first (`craik.surfaces.balanced`).
+the next layer's filters. Only "weight" is invariant to both; or balance the units first (`mechlearn.surfaces.balanced`).
 """
 
 from typing import Literal, get_args
@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_kind, check_one_of, check_params, check_shape
-from craik.params import Params, add_scaled, dot, map_params
+from mechlearn.arguments import check_generator, check_kind, check_one_of, check_params, check_shape
+from mechlearn.params import Params, add_scaled, dot, map_params
 
 Normalisation = Literal["filter", "layer", "weight", "none"]
 OneDimensional = Literal["zero", "kept"]
@@ -72,7 +72,7 @@ def between(start: Params, end: Params) -> Params:
 def from_flat(vector: Float[Tensor, " n"], parameters: Params) -> Params:
     """Return a flat vector as a direction, tensor by tensor in the parameters' order.
 
-    `craik.surfaces.Landscape` and the consistency score have flat vectors: ``from_flat(score.displacement, parameters)``.
+    `mechlearn.surfaces.Landscape` and the consistency score have flat vectors: ``from_flat(score.displacement, parameters)``.
 
     Raises:
         ValueError: a vector of another length.

@@ -5,7 +5,7 @@ import math
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_numbers, check_positive
+from mechlearn.arguments import check_numbers, check_positive
 
 
 def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -> float:

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_all_finite, check_callable, check_floats, check_graphs, check_kind
+from mechlearn.arguments import check_all_finite, check_callable, check_floats, check_graphs, check_kind
 
 Curvature = Literal["hessian", "gauss-newton"]
 """The Hessian of an environment's loss, or its Gauss-Newton part J^T H_out J, positive wherever the loss is convex in the

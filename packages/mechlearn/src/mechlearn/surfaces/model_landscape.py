@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 
-from craik.arguments import check_callable, check_kind
-from craik.environments import EnvironmentIds, batch_norms_in_train_mode, partition
-from craik.surfaces.landscape import Landscape, Part
+from mechlearn.arguments import check_callable, check_kind
+from mechlearn.environments import EnvironmentIds, batch_norms_in_train_mode, partition
+from mechlearn.surfaces.landscape import Landscape, Part
 
 Batches = Iterable[tuple[Any, Tensor, EnvironmentIds]]
 """What can be iterated over more than once and yields inputs, targets and environment ids, in any order."""

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_each, check_numbers, check_params, check_shape, check_whole
-from craik.params import Params
+from mechlearn.arguments import check_each, check_numbers, check_params, check_shape, check_whole
+from mechlearn.params import Params
 
 
 class Principal(NamedTuple):
@@ -100,5 +100,5 @@ def _points(path: Sequence[Tensor] | Tensor) -> Tensor:
     else:
         check_each("path", path, Tensor, "flat vectors")
     points = path if isinstance(path, Tensor) else torch.stack(list(path))
-    check_shape("path", points, "T", "n", way_out="craik.surfaces.flat(parameters) makes a point.")
+    check_shape("path", points, "T", "n", way_out="mechlearn.surfaces.flat(parameters) makes a point.")
     return points

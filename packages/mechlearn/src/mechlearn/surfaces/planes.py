@@ -5,7 +5,7 @@ conventions: a of n values, b of m, environments g of G. The loss is a function 
 never modified.
 
 When not to use it: a flat-looking slice says little by itself, as a random direction misses the steep ones; see
-`craik.surfaces.extreme_curvature`, and compare slices only where weights have one scale (`craik.surfaces.directions`).
+`mechlearn.surfaces.extreme_curvature`, and compare slices only where weights have one scale (`mechlearn.surfaces.directions`).
 """
 
 import copy
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.func import replace_all_batch_norm_modules_, vmap
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase  # pyright: ignore[reportPrivateUsage]  # bases of all of them
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_callable,
     check_kind,
@@ -28,10 +28,10 @@ from craik.arguments import (
     check_shape,
     check_whole,
 )
-from craik.environments import EnvironmentIds
-from craik.nn.stacks import dense_layers, through
-from craik.params import Params, parameters_of
-from craik.surfaces.model_landscape import Batches, Loss, called, check_batches, count_examples
+from mechlearn.environments import EnvironmentIds
+from mechlearn.nn.stacks import dense_layers, through
+from mechlearn.params import Params, parameters_of
+from mechlearn.surfaces.model_landscape import Batches, Loss, called, check_batches, count_examples
 
 Statistics = Literal["kept", "moved", "re-estimated"]
 Function = Callable[[Params], Tensor]

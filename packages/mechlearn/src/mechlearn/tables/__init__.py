@@ -1,17 +1,17 @@
 """For a person with a table from several sites: what the sites disagree about, whether agreement helps, and estimators.
 
-`disagreement` comes first, `compare` second; both take any table. Needs scikit-learn: `pip install -e '.[sklearn]'`.
+`disagreement` comes first, `compare` second; both take any table. Needs scikit-learn: `pip install 'mechlearn[tables]'`.
 """
 
-from craik.estimators.agreeing import AgreementClassifier as AgreementClassifier
-from craik.estimators.agreeing import AgreementRegressor as AgreementRegressor
-from craik.estimators.comparing import Comparison as Comparison
-from craik.estimators.comparing import compare as compare
-from craik.estimators.disagreement import Disagreement as Disagreement
-from craik.estimators.disagreement import Feature as Feature
-from craik.estimators.disagreement import disagreement as disagreement
-from craik.estimators.distilling.distilled import DistilledClassifier as DistilledClassifier
-from craik.estimators.distilling.distilled import DistilledRegressor as DistilledRegressor
-from craik.estimators.fitting import Training as Training
-from craik.estimators.forecasts.forecaster import SkipForecaster as SkipForecaster
-from craik.estimators.verdict import Verdict as Verdict
+from mechlearn.tables.agreeing import AgreementClassifier as AgreementClassifier
+from mechlearn.tables.agreeing import AgreementRegressor as AgreementRegressor
+from mechlearn.tables.comparing import Comparison as Comparison
+from mechlearn.tables.comparing import compare as compare
+from mechlearn.tables.disagreement import Disagreement as Disagreement
+from mechlearn.tables.disagreement import Feature as Feature
+from mechlearn.tables.disagreement import disagreement as disagreement
+from mechlearn.tables.distilling.distilled import DistilledClassifier as DistilledClassifier
+from mechlearn.tables.distilling.distilled import DistilledRegressor as DistilledRegressor
+from mechlearn.tables.fitting import Training as Training
+from mechlearn.tables.forecasts.forecaster import SkipForecaster as SkipForecaster
+from mechlearn.tables.verdict import Verdict as Verdict

@@ -33,8 +33,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from craik.estimators.disagreement import audit
-from craik.estimators.fitting import (
+from mechlearn.tables.disagreement import audit
+from mechlearn.tables.fitting import (
     Configuration,
     Sites,
     Task,
@@ -46,8 +46,8 @@ from craik.estimators.fitting import (
     site_gradients,
     threads,
 )
-from craik.estimators.networks import Architecture, architecture_of, dtype_of, said_by, seeded
-from craik.estimators.tables import (
+from mechlearn.tables.networks import Architecture, architecture_of, dtype_of, said_by, seeded
+from mechlearn.tables.reading_in import (
     HUGE,
     LEAST,
     SMALL,
@@ -333,7 +333,7 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         early_stopping: on held-out sites, three folds of them, whose models are averaged. From three sites on; with two `fit`
             warns.
         batch_size: rows of each site in a step; None for all.
-        audit_features: fill `disagreeing_features_` (`craik.estimators.disagreement`).
+        audit_features: fill `disagreeing_features_` (`mechlearn.tables.disagreement`).
         random_state: of folds, initial weights and batches.
         device: where to train; prediction is numpy's, or torch's on the CPU.
         n_jobs: threads; None as torch has it, -1 for all cores.

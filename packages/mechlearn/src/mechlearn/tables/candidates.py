@@ -19,12 +19,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
-from craik.estimators.disagreement import screened_columns
-from craik.estimators.fitting import Configuration, MaskedMean, Sites, Training, Way, fit, outputs
-from craik.estimators.tables import Numbers, Scaling, Table
-from craik.estimators.ways.conflicts import homogeneous, qualitative
-from craik.estimators.ways.penalties import fishr, group_dro, irm, penalised, vrex
-from craik.params import Params
+from mechlearn.params import Params
+from mechlearn.tables.disagreement import screened_columns
+from mechlearn.tables.fitting import Configuration, MaskedMean, Sites, Training, Way, fit, outputs
+from mechlearn.tables.reading_in import Numbers, Scaling, Table
+from mechlearn.tables.training_rules.conflicts import homogeneous, qualitative
+from mechlearn.tables.training_rules.penalties import fishr, group_dro, irm, penalised, vrex
 
 RATES, DECAYS, STRENGTHS = (0.003, 0.01, 0.03), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 THRESHOLDS = (0.8, 1.0)
@@ -232,7 +232,7 @@ def pooled_network(fold: Fold) -> Numbers:
 
 
 def screening(fold: Fold) -> Numbers:
-    """The pooled network without the columns that the training sites disagree about (`craik.penalties.screen`)."""
+    """The pooled network without the columns that the training sites disagree about (`mechlearn.penalties.screen`)."""
     return fold.without(fold.dropped)
 
 

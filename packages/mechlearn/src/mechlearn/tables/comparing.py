@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from craik.arguments import check_one_of
-from craik.estimators.candidates import CANDIDATES, NETWORKS, PEERS, SIMPLE, Candidate, Fold
-from craik.estimators.disagreement import SHARED, Disagreement, audit
-from craik.estimators.fitting import Task, Training
-from craik.estimators.saving.parts import NOWHERE, Parts
-from craik.estimators.tables import Numbers, Table, prepare
-from craik.estimators.verdict import Verdict, judge
+from mechlearn.arguments import check_one_of
+from mechlearn.tables.candidates import CANDIDATES, NETWORKS, PEERS, SIMPLE, Candidate, Fold
+from mechlearn.tables.disagreement import SHARED, Disagreement, audit
+from mechlearn.tables.fitting import Task, Training
+from mechlearn.tables.reading_in import Numbers, Table, prepare
+from mechlearn.tables.saving.parts import NOWHERE, Parts
+from mechlearn.tables.verdict import Verdict, judge
 
 LATE = "was left out: it would have taken more than its share of the budget"
 """What a note says of a candidate that there was no time for."""

@@ -2,7 +2,7 @@
 
 Two ways to look, side by side. *Cancelled gradient mass*: in the first steps of a small pooled network, what the sites'
 gradients of an input's weights have too much to agree, sum over weights of (sum_e |g_e| - |sum_e g_e|), against the same with
-the rows' sites permuted within classes; it sees interactions. *Screening* (`craik.penalties.screen`): the input's
+the rows' sites permuted within classes; it sees interactions. *Screening* (`mechlearn.penalties.screen`): the input's
 relation differs between sites by more than it says on average; nothing is trained. Both ask for an effect size: significance
 alone flags most columns of real tables. What all sites share, right or wrong, neither can see.
 """
@@ -15,11 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from craik.estimators.fitting import Sites, Task
-from craik.estimators.tables import Numbers, Scaling, Table, prepare
-from craik.nn.perceptrons import relu_mlp
-from craik.nn.stacks import Stack, StackedAdam
-from craik.penalties.screening import Screened, screen
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.nn.stacks import Stack, StackedAdam
+from mechlearn.penalties.screening import Screened, screen
+from mechlearn.tables.fitting import Sites, Task
+from mechlearn.tables.reading_in import Numbers, Scaling, Table, prepare
 
 STEPS, READ_EVERY = 20, 2
 """Read in the first steps: at a minimum the kept mass goes to 0 and everything looks cancelled."""

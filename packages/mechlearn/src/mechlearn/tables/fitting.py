@@ -17,10 +17,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_not_negative, check_one_of, check_positive, check_share, check_whole
-from craik.nn.perceptrons import relu_mlp
-from craik.nn.stacks import Stack, StackedAdam
-from craik.params import Params
+from mechlearn.arguments import check_not_negative, check_one_of, check_positive, check_share, check_whole
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.nn.stacks import Stack, StackedAdam
+from mechlearn.params import Params
 
 Task = Literal["classification", "regression"]
 """Cross-entropy of K logits, or squared error of K numbers."""
@@ -106,7 +106,7 @@ Way = Callable[[Sites, Sequence[Configuration], Bool[Tensor, "m e"]], Direction]
 
 @runtime_checkable
 class Network(Protocol):
-    """What is trained in the perceptron's place (`craik.estimators.networks`)."""
+    """What is trained in the perceptron's place (`mechlearn.tables.networks`)."""
 
     def started(self, members: int) -> Params:
         """Return every parameter once a member, (M, *shape), to be trained in place."""

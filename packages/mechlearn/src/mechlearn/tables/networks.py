@@ -1,4 +1,4 @@
-"""A network of the user's own in the loop of `craik.estimators.fitting`, in the place of its perceptron.
+"""A network of the user's own in the loop of `mechlearn.tables.fitting`, in the place of its perceptron.
 
 Nothing is known of it but that it maps rows to outputs, row by row, so that a step takes a forward pass for each member and a
 backward pass for each of its sites. Index conventions as there: m a member of M, i a row of n, e a site of E, k an output of K.
@@ -15,9 +15,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from craik.estimators.fitting import Sites, row_losses
-from craik.estimators.tables import Numbers
-from craik.params import Params
+from mechlearn.params import Params
+from mechlearn.tables.fitting import Sites, row_losses
+from mechlearn.tables.reading_in import Numbers
 
 Factory = Callable[[int, int], nn.Module]
 """From the numbers of inputs and outputs to a module that maps (n, inputs) to (n, outputs): logits, or standardised numbers."""

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from torch import Generator
 
-from craik.losses import SquaredError
-from craik.skips import Dynamics, Matching, Predictor, Steps
-from craik.testing.walks import Trial, absolute_error, alike, each, padded, same
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, Matching, Predictor, Steps
+from mechlearn.testing.walks import Trial, absolute_error, alike, each, padded, same
 
 
 def check_matching(
     matching: Matching, *, lengths: Sequence[int] = (8, 5, 10, 4), teacher_forcing: Sequence[float] = (1.0, 0.5, 0.0)
 ) -> None:
-    """Check that a matching keeps what `craik.skips.match` promises for every matching.
+    """Check that a matching keeps what `mechlearn.skips.match` promises for every matching.
 
     Matched frames lie ahead and within their trajectory; padding is never matched; every trajectory takes steps, and these
     start where the one before was matched; the loss reaches every parameter; evaluations are

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement import Combined, Rule, Statistics, combine
-from craik.agreement.rules import STANDARD_ERRORS
+from mechlearn.agreement import Combined, Rule, Statistics, combine
+from mechlearn.agreement.rules import STANDARD_ERRORS
 
 Theorem = Literal["order", "copies", "scale", "sign", "unanimity"]
 """What a rule may be exempt from, where it says so itself:
@@ -27,8 +27,8 @@ _SHAPES = ((4, 3), (5,), ())
 def check_rule(rule: Rule, *, without: Collection[str] = ()) -> None:
     """Check a rule of your own against what holds for every rule, on random gradients with exact zeros among them.
 
-    A rule is any callable from `craik.agreement.Statistics` to `craik.agreement.Combined` with a set ``needs`` of the optional
-    statistics that it reads, as strings out of "sign", "log_magnitude", "square" and
+    A rule is any callable from `mechlearn.agreement.Statistics` to `mechlearn.agreement.Combined` with a set ``needs`` of the
+    optional statistics that it reads, as strings out of "sign", "log_magnitude", "square" and
     "magnitude"; a frozen dataclass does. Without
     exception the result has the parameter's shape and type and is finite, what does not survive is 0, the same
     statistics give the same result and stay as they are, and sums of signs may be held in bytes or floats.
@@ -42,8 +42,8 @@ def check_rule(rule: Rule, *, without: Collection[str] = ()) -> None:
         ValueError: an unknown theorem in ``without``.
 
     Example:
-        >>> from craik.agreement import AndMask, MedianSign
-        >>> from craik.testing import check_rule
+        >>> from mechlearn.agreement import AndMask, MedianSign
+        >>> from mechlearn.testing import check_rule
         >>> check_rule(AndMask(threshold=0.6))
         >>> check_rule(MedianSign(), without=("scale", "unanimity"))
     """

@@ -1,4 +1,4 @@
-"""What every teacher of `craik.distill` owes, checked: a sentence names the rule that is broken."""
+"""What every teacher of `mechlearn.distill` owes, checked: a sentence names the rule that is broken."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from craik.distill.forward.noise import alike, check_repeats, no_draws
-from craik.distill.lesson import check_module
-from craik.distill.teachers.signals import Signals, pack, unpack
-from craik.distill.teachers.targets import check_targets
+from mechlearn.distill.forward.noise import alike, check_repeats, no_draws
+from mechlearn.distill.lesson import check_module
+from mechlearn.distill.teachers.signals import Signals, pack, unpack
+from mechlearn.distill.teachers.targets import check_targets
 
 Make = Callable[[], nn.Module]
 

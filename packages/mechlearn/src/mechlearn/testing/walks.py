@@ -7,9 +7,9 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from craik.losses import Loss
-from craik.skips import Dynamics, Matched, Matching, match
-from craik.trajectories import Trajectories
+from mechlearn.losses import Loss
+from mechlearn.skips import Dynamics, Matched, Matching, match
+from mechlearn.trajectories import Trajectories
 
 _FRAME = 3
 """Numbers of a frame."""

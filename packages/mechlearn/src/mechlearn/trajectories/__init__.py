@@ -1,3 +1,3 @@
 """Trajectories of different lengths as one padded batch, and the ways in and out of it."""
 
-from craik.trajectories.batch import Trajectories as Trajectories
+from mechlearn.trajectories.batch import Trajectories as Trajectories

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from craik.arguments import check_each, check_kind, check_whole
-from craik.trajectories import conversions, indexing, soundness
+from mechlearn.arguments import check_each, check_kind, check_whole
+from mechlearn.trajectories import conversions, indexing, soundness
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from craik.trajectories import soundness
+from mechlearn.trajectories import soundness
 
 Array = Tensor | np.ndarray | Sequence[Any]
 """What frames and lengths may be given as."""
@@ -44,7 +44,7 @@ def _as_tensor(frames: Any, b: int, dtype: torch.dtype | None) -> Tensor:  # noq
     if isinstance(frames, Mapping):
         raise TypeError(
             f"Every trajectory should be one array (length, *frame). Found {type(frames).__name__} with entries "
-            f"{sorted(map(str, frames.keys()))} for trajectory {b}. Take one entry, or all by craik.skips.States."
+            f"{sorted(map(str, frames.keys()))} for trajectory {b}. Take one entry, or all by mechlearn.skips.States."
         )
     try:
         given = _read(frames, dtype)

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_share, check_tensor, check_whole
+from mechlearn.arguments import check_generator, check_share, check_tensor, check_whole
 
 TOLERANCE = 1e-9
 """How far sums may be from 1 in float64 and still count as 1; what ends an episode with a lower probability is nothing."""

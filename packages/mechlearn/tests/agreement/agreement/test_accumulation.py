@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import oracles
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, XorMask
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, XorMask
 from small_models import batch, make, squared
 
 RULES = {

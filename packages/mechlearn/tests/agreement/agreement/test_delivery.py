@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.agreement.onepass.delivery import deliver
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn.agreement.engine.delivery import deliver
 from one_layer import PAIRED, SPREAD, TWINS, B, linear, noise
 
 RULE = AndMask(0.6)

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, Qualitative
 from definition_oracles import assert_definition
+from mechlearn.agreement import Agreement, AndMask, Qualitative
 from one_layer import SPREAD, B, linear, noise
 from small_models import batch, make, squared
 

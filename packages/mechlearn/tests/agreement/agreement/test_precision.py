@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import Agreement, AndMask, Mean, SignalToNoiseMask
+from mechlearn.agreement import Agreement, AndMask, Mean, SignalToNoiseMask
 
 ENVIRONMENTS = 600
 

@@ -7,10 +7,10 @@ import torch
 
 import distributed_workers as workers
 from cpu_alone import ON_A_GPU
-from craik.agreement import Agreement, AndMask, Statistics, decay_masked
-from craik.agreement.machines.ddp import _single
-from craik.agreement.machines.summing import pack_pairs, unpack_pairs
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement import Agreement, AndMask, Statistics, decay_masked
+from mechlearn.agreement.distributed.ddp import _single
+from mechlearn.agreement.distributed.summing import pack_pairs, unpack_pairs
+from mechlearn.agreement.engine.sums import RunningSums
 
 GLOO = "a CPU's own: ranks that meet through gloo, in processes of their own whose tensors are there"
 

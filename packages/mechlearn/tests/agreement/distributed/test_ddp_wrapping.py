@@ -9,8 +9,8 @@ import torch
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.agreement.machines.ddp import combine_across_ranks
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn.agreement.distributed.ddp import combine_across_ranks
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ ENDS = """
 from pathlib import Path
 import torch
 from torch import distributed
-from craik.agreement import AndMask
-from craik.agreement.machines.ddp import combine_across_ranks
+from mechlearn.agreement import AndMask
+from mechlearn.agreement.distributed.ddp import combine_across_ranks
 
 def threads():
     return [name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")]

@@ -3,8 +3,8 @@
 import pytest
 from torch import nn
 
-from craik.agreement import AndMask, Homogeneous, Qualitative
-from craik.agreement.machines.sharded import combine_shards
+from mechlearn.agreement import AndMask, Homogeneous, Qualitative
+from mechlearn.agreement.distributed.sharded import combine_shards
 
 
 def test_a_model_that_is_not_sharded():

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import AndMask, Mean, SandMask
-from craik.agreement.onepass.collected import Collected
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement import AndMask, Mean, SandMask
+from mechlearn.agreement.engine.collected import Collected
+from mechlearn.agreement.engine.sums import RunningSums
 
 NEEDS = frozenset({"sign", "square", "log_magnitude", "magnitude"})
 PARAMETER = nn.Parameter(torch.zeros(3, 4, dtype=torch.float64))

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, Mean
-from craik.agreement.onepass.delivery import taken
+from mechlearn.agreement import Agreement, Mean
+from mechlearn.agreement.engine.delivery import taken
 
 
 def memory(tensor):

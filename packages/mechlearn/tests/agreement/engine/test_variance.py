@@ -14,14 +14,14 @@ from torch.nn.functional import cross_entropy
 
 import conflict_oracles as oracle
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Rule, StandardErrors
-from craik.agreement.machines.summing import of_one, silent
-from craik.agreement.onepass.evidence.clusters import by_example, by_halves
-from craik.agreement.onepass.evidence.room import MOST, Room
-from craik.agreement.onepass.evidence.sums import EvidenceSums
-from craik.agreement.onepass.reads import convolution
-from craik.agreement.rules import Combined, Statistics
-from craik.environments import partition
+from mechlearn.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Rule, StandardErrors
+from mechlearn.agreement.distributed.summing import of_one, silent
+from mechlearn.agreement.engine.layers import convolution
+from mechlearn.agreement.engine.variance.clusters import by_example, by_halves
+from mechlearn.agreement.engine.variance.scratch import MOST, Room
+from mechlearn.agreement.engine.variance.sums import EvidenceSums
+from mechlearn.agreement.rules import Combined, Statistics
+from mechlearn.environments import partition
 
 PLAIN = StandardErrors()
 
@@ -400,7 +400,7 @@ def _share_of_noise(count, alpha):
     """P(min(Q+, Q-) > c) where every z is standard normal."""
     from scipy.stats import binom, chi2
 
-    from craik.agreement.rules.critical import qualitative_critical
+    from mechlearn.agreement.rules.critical import qualitative_critical
 
     c = qualitative_critical(count, alpha)
     return sum(binom.pmf(h, count, 0.5) * chi2.sf(c, h) * chi2.sf(c, count - h) for h in range(1, count))

@@ -11,12 +11,12 @@ import torch
 from torch import nn
 
 import oracles
-from craik.agreement import Agreement, AndMask
-from craik.agreement.kernels import triton_tiles
-from craik.agreement.onepass import forming
-from craik.agreement.onepass.reads import gpu
-from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Statistics, required_count
+from mechlearn.agreement import Agreement, AndMask
+from mechlearn.agreement.engine import forward
+from mechlearn.agreement.engine.layers import gpu
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.kernels import triton_tiles
+from mechlearn.agreement.rules import Statistics, required_count
 
 
 def integers(generator, *shape):
@@ -83,7 +83,7 @@ def main():
     for shape, environments, threshold in (((3, 5), 3, 0.5), ((70, 41), 7, 1.0), ((1024,), 4, 0.0), ((2, 3, 7), 5, 0.2)):
         compare_masks(shape, environments, threshold)
     taken = []
-    forming.SMALL = 0  # gradients of small matrices would lie side by side, and never come to the kernel
+    forward.SMALL = 0  # gradients of small matrices would lie side by side, and never come to the kernel
     gpu.usable = lambda sums, deltas: deltas.dtype == torch.float32 and not taken.append(deltas.shape)
     # One program goes through all environments, or each through one, or through two.
     for programs, ids in ((1, [0, 1, 2, 3]), (512, [0, 0, 1, 1, 2, 2]), (2, [2, 0, 0, 1, 0, 2, 0])):

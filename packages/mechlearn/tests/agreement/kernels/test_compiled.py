@@ -11,9 +11,9 @@ from torch import nn
 
 import oracles
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, Qualitative, StandardErrors, XorMask
-from craik.agreement.kernels import compiled
-from craik.agreement.kernels.compiled import load
+from mechlearn.agreement import Agreement, AndMask, Qualitative, StandardErrors, XorMask
+from mechlearn.agreement.kernels import compiled
+from mechlearn.agreement.kernels.compiled import load
 from small_models import batch, make, squared
 
 needs_compiler = pytest.mark.skipif(
@@ -248,7 +248,7 @@ class TestWithoutACompiler:
     @pytest.fixture(autouse=True)
     def cache(self, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        self.folder = tmp_path / "cache" / "craik" / "kernels"
+        self.folder = tmp_path / "cache" / "mechlearn" / "kernels"
 
     def test_without_a_compiler_a_warning_and_the_same_masks(self, monkeypatch):
         monkeypatch.setattr(shutil, "which", lambda name: None)

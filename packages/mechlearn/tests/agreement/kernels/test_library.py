@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from craik.agreement.kernels import library
-from craik.agreement.kernels.library import BuildError, loaded
+from mechlearn.agreement.kernels import library
+from mechlearn.agreement.kernels.library import BuildError, loaded
 
 pytestmark = pytest.mark.skipif(
     not any(shutil.which(name) for name in ("cc", "gcc", "clang")), reason="there is no C compiler on the path"
@@ -23,7 +23,7 @@ def cache(tmp_path, monkeypatch):
     except PermissionError as reason:
         pytest.skip(f"no place for a cache that is trusted: {reason}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "craik" / "kernels"
+    return tmp_path / "cache" / "mechlearn" / "kernels"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def only(folder):
 
 
 def test_built_once_for_all_processes(cache, monkeypatch):
-    assert loaded().craik_and_mask
+    assert loaded().mechlearn_and_mask
     file = only(cache)
     assert cache.stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o777 == 0o700
@@ -84,7 +84,7 @@ def test_a_damaged_library_is_built_again(cache, damage):
     file.unlink()  # the process has it in memory: a file of its own, not other bytes in this one
     file.write_bytes({"half": whole[: len(whole) // 2], "nothing": b"", "one bit": bytes(flipped)}[damage])
     file.chmod(0o700)
-    assert loaded().craik_and_mask
+    assert loaded().mechlearn_and_mask
     assert only(cache).read_bytes() == whole
 
 
@@ -94,7 +94,7 @@ def test_a_file_with_the_right_name_and_another_digest_is_not_run(cache, tmp_pat
     source, mark = tmp_path / "planted.c", tmp_path / "ran"
     source.write_text(
         f'#include <stdio.h>\n__attribute__((constructor)) static void run(void) {{ fopen("{mark}", "w"); }}\n'
-        "int craik_and_mask, craik_add_signs;\n"
+        "int mechlearn_and_mask, mechlearn_add_signs;\n"
     )
     planted = tmp_path / "planted.so"
     subprocess.run([shutil.which("cc") or "gcc", "-shared", "-fPIC", str(source), "-o", str(planted)], check=True)
@@ -110,7 +110,7 @@ def test_a_file_with_the_right_name_and_another_digest_is_not_run(cache, tmp_pat
 def test_a_folder_that_others_may_write_is_left_alone(cache, mode, opened):
     loaded()
     cache.chmod(mode)
-    assert loaded().craik_and_mask
+    assert loaded().mechlearn_and_mask
     assert opened[0].startswith(str(cache))
     assert not opened[1].startswith(str(cache))
     assert not os.path.exists(opened[1])  # it was built into a private folder, which is gone
@@ -169,14 +169,14 @@ def test_without_a_home_it_is_built_into_a_private_folder(tmp_path, monkeypatch,
     monkeypatch.delenv("HOME", raising=False)
     if home is not None:
         monkeypatch.setenv("HOME", home)
-    assert loaded().craik_and_mask
+    assert loaded().mechlearn_and_mask
     assert not os.path.exists(opened[0])
     assert not list(tmp_path.iterdir())
 
 
 def test_in_a_private_folder_where_the_cache_cannot_be_written(cache):
     cache.parent.parent.write_text("a file where the cache should be")
-    assert loaded().craik_and_mask
+    assert loaded().mechlearn_and_mask
 
 
 def test_a_compiler_that_fails(cache, tmp_path, monkeypatch):

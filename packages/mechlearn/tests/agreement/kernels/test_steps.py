@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from cpu_alone import cpu_alone
-from craik.agreement.kernels import compiled
-from craik.agreement.kernels import steps as module
-from craik.agreement.kernels.steps import DTYPES, NUMBERS, steps
-from craik.agreement.temporal.compiled import _numbers_in_c
-from craik.agreement.temporal.steps import Scalars, Tensors, loop_step
+from mechlearn.agreement.kernels import compiled
+from mechlearn.agreement.kernels import steps as module
+from mechlearn.agreement.kernels.steps import DTYPES, NUMBERS, steps
+from mechlearn.agreement.temporal.compiled import _numbers_in_c
+from mechlearn.agreement.temporal.steps import Scalars, Tensors, loop_step
 
 pytestmark = pytest.mark.skipif(
     not any(shutil.which(name) for name in ("cc", "gcc", "clang")), reason="there is no C compiler on the path"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
 import conflict_oracles as oracle
-from craik.agreement import combine
-from craik.agreement.rules import AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Statistics
-from craik.agreement.rules.critical import homogeneous_critical, qualitative_critical, qualitative_tail
-from craik.agreement.rules.homogeneous import cochran
+from mechlearn.agreement import combine
+from mechlearn.agreement.rules import AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Statistics
+from mechlearn.agreement.rules.critical import homogeneous_critical, qualitative_critical, qualitative_tail
+from mechlearn.agreement.rules.homogeneous import cochran
 
 
 def known(estimates, errors):

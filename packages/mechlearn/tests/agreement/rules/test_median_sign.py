@@ -1,6 +1,6 @@
 import torch
 
-from craik.agreement.rules import MedianSign, Statistics
+from mechlearn.agreement.rules import MedianSign, Statistics
 
 
 def vote(g, threshold=0.0):

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 import oracles
 import rules_oracles
-from craik.agreement import Agreement, stacked
-from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import (
+from mechlearn.agreement import Agreement, stacked
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.rules import (
     STANDARD_ERRORS,
     AndMask,
     GeometricMean,
@@ -23,8 +23,8 @@ from craik.agreement.rules import (
     required_count,
     survival,
 )
-from craik.agreement.rules.base import check_rescale
-from craik.testing.rules import check_theorems
+from mechlearn.agreement.rules.base import check_rescale
+from mechlearn.testing.rules import check_theorems
 
 RULES = {
     "mean": lambda threshold: Mean(),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rules_oracles
-from craik.agreement.rules import SandMask, Statistics
+from mechlearn.agreement.rules import SandMask, Statistics
 
 
 def statistics(g):

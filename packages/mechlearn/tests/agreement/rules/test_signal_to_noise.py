@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import rules_oracles
-from craik.agreement import combine
-from craik.agreement.rules import AndMask, SignalToNoiseMask, Statistics
+from mechlearn.agreement import combine
+from mechlearn.agreement.rules import AndMask, SignalToNoiseMask, Statistics
 
 
 def statistics(g):

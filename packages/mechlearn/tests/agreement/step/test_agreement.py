@@ -7,7 +7,7 @@ from torch import nn
 
 import oracles
 import rules_oracles
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, XorMask
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, XorMask
 from small_models import MODELS, batch, make, squared
 
 RULES = {

@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.agreement import AdamForm, TemporalAndMaskAdam
-from craik.agreement.temporal import compiled as temporal_compiled
-from craik.agreement.temporal import steps as temporal
+from mechlearn.agreement import AdamForm, TemporalAndMaskAdam
+from mechlearn.agreement.temporal import compiled as temporal_compiled
+from mechlearn.agreement.temporal import steps as temporal
 from temporal_oracles import Literal1, temporal_and_mask_adam
 
 SHAPES = st.lists(st.lists(st.integers(1, 4), max_size=3).map(tuple), min_size=1, max_size=3)

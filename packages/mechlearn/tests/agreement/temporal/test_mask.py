@@ -5,7 +5,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from craik.agreement import TemporalAndMaskAdam, TemporalMask
+from mechlearn.agreement import TemporalAndMaskAdam, TemporalMask
 from temporal_oracles import temporal_mask
 
 

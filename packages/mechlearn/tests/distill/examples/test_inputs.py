@@ -7,7 +7,7 @@ from torch import nn
 
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Adjoint,
     Batches,
@@ -28,7 +28,7 @@ from craik.distill import (
     split_rows,
     teach,
 )
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 
 UNITS = {"inner.0": (5,)}
 
@@ -103,7 +103,7 @@ def test_rounds_on_mappings(stacked):
     assert torch.equal(plain, mapped)
 
 
-@pytest.mark.extra("rl", "tensordict")
+@pytest.mark.extra("paper", "tensordict")
 def test_a_tensordict_is_a_mapping():
     from tensordict import TensorDict  # an extra
 

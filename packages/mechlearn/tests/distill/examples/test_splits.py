@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import distill_models as models
-from craik.distill import split_rows
+from mechlearn.distill import split_rows
 
 
 def test_splits_cover_all_rows_once():

@@ -1,7 +1,7 @@
 import torch
 
 import distill_models as models
-from craik.distill.examples.streams import Stream, Streams
+from mechlearn.distill.examples.streams import Stream, Streams
 
 
 def test_a_pass_repeats_nothing_and_drops_the_rest():

@@ -7,7 +7,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import SGD, Adjoint, Batches, Checkpoint, HiddenSquaredError, Implicit, Truncated, Unroll, meta_gradient
+from mechlearn.distill import SGD, Adjoint, Batches, Checkpoint, HiddenSquaredError, Implicit, Truncated, Unroll, meta_gradient
 
 
 class Attending(nn.Module):

@@ -6,7 +6,7 @@ from torch import nn
 from torch.func import functional_call, vmap
 
 import distill_models as models
-from craik.distill.forward.batch_norm import BatchByBatch
+from mechlearn.distill.forward.batch_norm import BatchByBatch
 
 KINDS = {
     "vectors": (nn.BatchNorm1d(5), (4, 6, 5)),

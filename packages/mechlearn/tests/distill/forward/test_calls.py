@@ -7,9 +7,9 @@ from torch import nn
 import distill_calls_oracles as literal
 import distill_models as models
 import distill_oracles as oracles
-from craik import distill
-from craik.distill.forward.students import student_function
-from craik.params import parameters_of
+from mechlearn import distill
+from mechlearn.distill.forward.students import student_function
+from mechlearn.params import parameters_of
 
 
 class Recurrent(nn.Module):

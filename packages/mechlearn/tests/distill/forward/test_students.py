@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Adjoint,
     Batches,
@@ -17,9 +17,9 @@ from craik.distill import (
     Unroll,
     meta_gradient,
 )
-from craik.distill.forward.students import captured, student_function
-from craik.distill.ordinary import ordinary_steps
-from craik.params import parameters_of
+from mechlearn.distill.forward.students import captured, student_function
+from mechlearn.distill.ordinary import ordinary_steps
+from mechlearn.params import parameters_of
 from small_lessons import EXACT
 
 PLAIN = Unroll()

@@ -5,9 +5,9 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import distill_models as models
-from craik.distill import SGD, Adam, inner_from, state_from
-from craik.distill.optimisers.counterparts import rule_of
-from craik.params import parameters_of
+from mechlearn.distill import SGD, Adam, inner_from, state_from
+from mechlearn.distill.optimisers.counterparts import rule_of
+from mechlearn.params import parameters_of
 
 RULES = {
     "sgd": (SGD(0.1, weight_decay=0.2), lambda p: torch.optim.SGD(p, 0.1, weight_decay=0.2)),
@@ -83,7 +83,7 @@ def test_what_cannot_be_differentiated_is_refused():
         torch.optim.SGD(parameters, 0.1, maximize=True),
         torch.optim.SGD(parameters, 0.1, momentum=0.5, dampening=0.5),
     ):
-        with pytest.raises(ValueError, match=r"craik\.distill can differentiate\. Found"):
+        with pytest.raises(ValueError, match=r"mechlearn\.distill can differentiate\. Found"):
             inner_from(optimizer)
     groups = [{"params": parameters[:1], "lr": 0.1}, {"params": parameters[1:], "lr": 0.2}]
     with pytest.raises(ValueError, match="Found 2 parameter groups"):

@@ -9,8 +9,8 @@ from torch import nn
 from torch.nn.functional import dropout
 
 import distill_models as models
-from craik.agreement import AndMask, combine
-from craik.distill import (
+from mechlearn.agreement import AndMask, combine
+from mechlearn.distill import (
     SGD,
     Adam,
     Adjoint,
@@ -32,8 +32,8 @@ from craik.distill import (
     meta_gradient,
     split_rows,
 )
-from craik.distill.populations.members import OneByOne, Stacked
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.distill.populations.members import OneByOne, Stacked
+from mechlearn.nn.perceptrons import relu_mlp
 
 
 def make_students(count, kind="mlp"):

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Distillation,
     Examples,
@@ -19,7 +19,7 @@ from craik.distill import (
     settings_of,
     split_rows,
 )
-from craik.distill.populations.members import Stacked
+from mechlearn.distill.populations.members import Stacked
 
 
 @pytest.mark.parametrize("kind", models.STUDENTS)
@@ -51,7 +51,7 @@ def test_a_card_says_how_it_was_made(tmp_path):
     path = tmp_path / "teacher.safetensors"
     save_teacher(teacher, path, settings_of(distillation) | {"model": {"width": 5}})
     card = read_card(path)
-    assert (card.kind, card.made_of) == ("teacher", "craik.distill.teachers.units.UnitsTeacher")
+    assert (card.kind, card.made_of) == ("teacher", "mechlearn.distill.teachers.units.UnitsTeacher")
     assert card.settings["model"] == {"width": 5}
     assert card.settings["lesson"]["alpha"] == 0.8
     assert card.settings["lesson"]["layers"] == ["0"]

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import SGD, Distillation, Examples, Unrolling, split_rows
+from mechlearn.distill import SGD, Distillation, Examples, Unrolling, split_rows
 
 
 def make(count=40, student=None, optimizer=torch.optim.Adam):

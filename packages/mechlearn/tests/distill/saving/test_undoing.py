@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill.examples.streams import Stream
-from craik.distill.saving.undoing import undone_on_failure
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.distill.saving.undoing import undone_on_failure
 
 
 def touched(module, optimizer, stream):

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 import distill_models as models
-from craik.distill import SGD, Adjoint, Checkpoint, Examples, HiddenSquaredError, Truncated, Unroll, meta_gradient, teach
-from craik.distill.populations.stacked import coefficients
-from craik.distill.strategies.coefficients import coefficient as measured
+from mechlearn.distill import SGD, Adjoint, Checkpoint, Examples, HiddenSquaredError, Truncated, Unroll, meta_gradient, teach
+from mechlearn.distill.populations.stacked import coefficients
+from mechlearn.distill.strategies.coefficients import coefficient as measured
 
 
 def lesson(relative_to, label=1.0, teaching=1.0, alpha=0.7):
@@ -78,7 +78,7 @@ def test_ordinary_steps_measure_it_on_their_first_batch(relative_to):
 
 
 def test_the_compiled_steps_are_kept_while_the_coefficient_moves(monkeypatch):
-    from craik.distill.strategies import compiled
+    from mechlearn.distill.strategies import compiled
 
     made = []
     make = compiled._compile

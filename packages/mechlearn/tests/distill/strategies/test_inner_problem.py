@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import SGD, Adam, Adjoint, Checkpoint, HiddenSquaredError, Target, Unroll, meta_gradient
+from mechlearn.distill import SGD, Adam, Adjoint, Checkpoint, HiddenSquaredError, Target, Unroll, meta_gradient
 
 
 class Switch(nn.Module):

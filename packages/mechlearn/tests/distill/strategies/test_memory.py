@@ -1,3 +1,5 @@
+import contextlib
+import ctypes
 import gc
 import inspect
 import sys
@@ -10,7 +12,7 @@ from torch import nn
 
 import distill_models as models
 from cpu_alone import cpu_alone
-from craik.distill import (
+from mechlearn.distill import (
     SGD,
     Adam,
     Adjoint,
@@ -24,7 +26,18 @@ from craik.distill import (
     forecast_memory,
     meta_gradient,
 )
-from craik.lab.cli.bench import folder, load_package
+
+
+def _settle():
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # glibc alone has it: give back what was freed
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _status(key):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{key}:"))
+
 
 WIDTH, BATCH, STEPS = 256, 512, 8
 PLAIN, STEPPING = Unroll(), SGD(0.1)
@@ -57,9 +70,6 @@ CASES = [
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the kernel's high-water mark, which Linux has")
 @pytest.mark.parametrize(("strategy", "inner", "chunk"), CASES)
 def test_the_forecast_is_within_a_factor_of_two_of_what_is_measured(strategy, inner, chunk):
-    load_package(folder())
-    from craik_benchmarks.measuring.memory import _settle, _status
-
     lesson, batches, validation = problem()
     lesson = chunked(lesson, chunk)
     rehearsal = Batches(*(part[:1, :4] for part in batches))  # loads what is loaded on first use

@@ -1,7 +1,7 @@
 import pytest
 
-from craik.distill import SGD, Adjoint, Checkpoint, Implicit, Truncated, Unroll
-from craik.distill.strategies import check_strategy
+from mechlearn.distill import SGD, Adjoint, Checkpoint, Implicit, Truncated, Unroll
+from mechlearn.distill.strategies import check_strategy
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import Target
-from craik.distill.teachers.hoisting import Hoisting, Teaching
-from craik.distill.teachers.signals import pack
+from mechlearn.distill import Target
+from mechlearn.distill.teachers.hoisting import Hoisting, Teaching
+from mechlearn.distill.teachers.signals import pack
 
 UNITS = {"a": (3,), "b": (2, 2)}
 

@@ -3,8 +3,8 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import GatedSquaredError, Ragged, Target, TimeMixture, read_teacher
-from craik.trajectories import Trajectories
+from mechlearn.distill import GatedSquaredError, Ragged, Target, TimeMixture, read_teacher
+from mechlearn.trajectories import Trajectories
 
 
 class Frames(nn.Module):

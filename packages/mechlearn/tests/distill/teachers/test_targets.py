@@ -5,8 +5,8 @@ from torch import nn
 
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import SGD, Target, TimeMixture, UnitsTeacher, meta_gradient
-from craik.distill.teachers.hoisting import Hoisting, Teaching
+from mechlearn.distill import SGD, Target, TimeMixture, UnitsTeacher, meta_gradient
+from mechlearn.distill.teachers.hoisting import Hoisting, Teaching
 
 UNITS = {"a": (3,), "b": (2, 2)}
 

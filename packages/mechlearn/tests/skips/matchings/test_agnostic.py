@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 import simulators_oracles as oracles
-from craik.losses import BinaryCrossEntropyWithLogits, SquaredError
-from craik.skips import Dynamics, Greedy, TimeAgnostic, match
-from craik.testing import check_matching
-from craik.trajectories import Trajectories
+from mechlearn.losses import BinaryCrossEntropyWithLogits, SquaredError
+from mechlearn.skips import Dynamics, Greedy, TimeAgnostic, match
+from mechlearn.testing import check_matching
+from mechlearn.trajectories import Trajectories
 
 
 def walks(lengths, seed=0):

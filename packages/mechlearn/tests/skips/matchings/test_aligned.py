@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import skips_oracles as oracles
-from craik import losses
-from craik.skips import Aligned, Dynamics, Greedy, match
-from craik.trajectories import Trajectories
+from mechlearn import losses
+from mechlearn.skips import Aligned, Dynamics, Greedy, match
+from mechlearn.trajectories import Trajectories
 
 inputs_and_cost = {"inputs": st.sampled_from(["frames", "predictions"]), "cost": st.sampled_from(["mean", "sum"])}
 

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.skips import Dynamics, Greedy, match
-from craik.skips.matchings.draws import draw
-from craik.trajectories import Trajectories
+from mechlearn.skips import Dynamics, Greedy, match
+from mechlearn.skips.matchings.draws import draw
+from mechlearn.trajectories import Trajectories
 
 
 def seeded(seed):

@@ -10,11 +10,11 @@ from torch import nn
 
 import skips_oracles as oracles
 from cpu_alone import ON_A_GPU
-from craik import losses
-from craik.skips import Dynamics, Greedy, displacement, match
-from craik.skips.matchings import greedy, relative
-from craik.testing import check_matching
-from craik.trajectories import Trajectories
+from mechlearn import losses
+from mechlearn.skips import Dynamics, Greedy, displacement, match
+from mechlearn.skips.matchings import greedy, relative
+from mechlearn.testing import check_matching
+from mechlearn.trajectories import Trajectories
 
 KINDS = {
     "squared": (losses.SquaredError(), oracles.squared_error),
@@ -71,7 +71,7 @@ def test_every_choice_equals_the_literal_loop(lengths, horizon, nearest, ties, s
     with pytest.MonkeyPatch.context() as patch:
         if large:  # as with frames of many numbers: products where there is no scale, else a window at a time
             patch.setattr(greedy, "fits", lambda *_: False)
-            patch.setattr("craik.skips.matchings.exact.SMALL", 0)
+            patch.setattr("mechlearn.skips.matchings.exact.SMALL", 0)
         found = match(
             Dynamics(f, loss),
             x,
@@ -104,7 +104,7 @@ def test_at_scale_1_nothing_changes_in_a_bit(dtype, frame, loss):
         with pytest.MonkeyPatch.context() as patch:
             if not together:
                 patch.setattr(greedy, "fits", lambda *_: False)
-                patch.setattr("craik.skips.matchings.exact.SMALL", 0)
+                patch.setattr("mechlearn.skips.matchings.exact.SMALL", 0)
             generator = torch.Generator().manual_seed(2)
             one = match(Dynamics(model, loss), x, Greedy(9, 0.2, scale), teacher_forcing=0.6, generator=generator)
         found.append((one, torch.autograd.grad(one.loss, weight)[0]))

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import skips_oracles as oracles
-from craik.skips.matchings.paths import cheapest_path
+from mechlearn.skips.matchings.paths import cheapest_path
 
 
 @given(

@@ -3,9 +3,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik import losses
-from craik.skips.matchings.ranking import Ranker
-from craik.trajectories import Trajectories
+from mechlearn import losses
+from mechlearn.skips.matchings.ranking import Ranker
+from mechlearn.trajectories import Trajectories
 
 RANKABLE = {
     "bce with logits": losses.BinaryCrossEntropyWithLogits(),

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from craik.arguments import check_share
-from craik.skips import Actions, Aligned, Fixed, Greedy
+from mechlearn.arguments import check_share
+from mechlearn.skips import Actions, Aligned, Fixed, Greedy
 
 
 @pytest.mark.parametrize(

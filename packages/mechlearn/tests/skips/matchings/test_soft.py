@@ -7,10 +7,10 @@ from torch import nn
 
 import skips_oracles as oracles
 from cpu_alone import ON_A_GPU
-from craik.losses import SquaredError
-from craik.skips import Aligned, Dynamics, Greedy, SoftAligned, SoftGreedy, match
-from craik.testing import check_matching
-from craik.trajectories import Trajectories
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Aligned, Dynamics, Greedy, SoftAligned, SoftGreedy, match
+from mechlearn.testing import check_matching
+from mechlearn.trajectories import Trajectories
 
 LENGTHS = (6, 2, 5)
 

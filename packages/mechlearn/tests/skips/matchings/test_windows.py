@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.skips.matchings.windows import Window
+from mechlearn.skips.matchings.windows import Window
 
 FRAMES = torch.randint(0, 256, (40, 3), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
 

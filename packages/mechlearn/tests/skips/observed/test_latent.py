@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import nn
 
-from craik.losses import SquaredError
-from craik.skips import Dynamics, Greedy, encoded, match
-from craik.trajectories import Trajectories
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, Greedy, encoded, match
+from mechlearn.trajectories import Trajectories
 
 
 def parts():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from craik.losses import SquaredError
-from craik.skips import Dynamics, Greedy, from_minari, match
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, Greedy, from_minari, match
 
 
 def episodes(like=lambda observations: observations, spare=0):

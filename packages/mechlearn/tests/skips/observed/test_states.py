@@ -3,11 +3,11 @@ import pytest
 import torch
 from torch import nn
 
-from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, SquaredError
-from craik.skips import Dynamics, Greedy, States, match, rollout
-from craik.skips.matchings.ranking import Ranker
-from craik.skips.observed.states import RankableStateLoss, StateLoss
-from craik.trajectories import Trajectories
+from mechlearn.losses import BinaryCrossEntropyWithLogits, GaussianNLL, SquaredError
+from mechlearn.skips import Dynamics, Greedy, States, match, rollout
+from mechlearn.skips.matchings.ranking import Ranker
+from mechlearn.skips.observed.states import RankableStateLoss, StateLoss
+from mechlearn.trajectories import Trajectories
 
 LENGTHS = (9, 4, 7)
 

@@ -8,8 +8,8 @@ from torch import nn
 
 import simulators_oracles as oracles
 import skips_oracles
-from craik.losses import GaussianNLL, SquaredError
-from craik.skips import (
+from mechlearn.losses import GaussianNLL, SquaredError
+from mechlearn.skips import (
     Aligned,
     Cumulants,
     Dynamics,
@@ -24,9 +24,9 @@ from craik.skips import (
     rollout,
     rollout_parts,
 )
-from craik.skips.contexts import Actions
-from craik.skips.simulators.memory import Memory
-from craik.trajectories import Trajectories
+from mechlearn.skips.contexts import Actions
+from mechlearn.skips.simulators.memory import Memory
+from mechlearn.trajectories import Trajectories
 
 ELEMENTS = {"a": (2, 0), "b": (1,), "c": (4, 3)}
 
@@ -279,7 +279,7 @@ def test_mistakes_are_refused_with_a_sentence(make, sentence):
         (lambda: match_parts(both(IDLE), X.frames, Greedy(2)), "Found Tensor"),
         (lambda: Parts({"a": IDLE}), r"`parts\['a'\]` should be Part"),
         (lambda: Part((0.5,), IDLE), r"`elements` should be whole numbers. Found \[0.5\]"),
-        (lambda: Part((0,), IDLE.model), "`dynamics` should be craik.skips.Dynamics"),
+        (lambda: Part((0,), IDLE.model), "`dynamics` should be mechlearn.skips.Dynamics"),
         (lambda: rollout_parts(both(TIMED), X, frames=3), "`first` should be a tensor"),
         (
             lambda: rollout_parts(both(TIMED), X.first().int(), frames=3),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 import simulators_oracles as oracles
-from craik.losses import BinaryCrossEntropyWithLogits, SquaredError
-from craik.skips import (
+from mechlearn.losses import BinaryCrossEntropyWithLogits, SquaredError
+from mechlearn.skips import (
     Actions,
     Aligned,
     Cumulants,
@@ -24,7 +24,7 @@ from craik.skips import (
     rollout,
     training_step,
 )
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 from walks import walks
 
 

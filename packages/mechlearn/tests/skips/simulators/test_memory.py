@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 import simulators_oracles as oracles
-from craik.losses import SquaredError
-from craik.skips import (
+from mechlearn.losses import SquaredError
+from mechlearn.skips import (
     Aligned,
     Cumulants,
     Dynamics,
@@ -23,7 +23,7 @@ from craik.skips import (
     rollout,
     training_step,
 )
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 from walks import walks
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consistency_oracles as oracles
-from craik.surfaces import karcher_mean
+from mechlearn.surfaces import karcher_mean
 
 
 def positive(seed, count, n, spread=2.0):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consistency_oracles as oracles
-from craik.surfaces.consistency.program import NotPositiveError, Quadratic, maximise
+from mechlearn.surfaces.consistency.program import NotPositiveError, Quadratic, maximise
 
 
 def problem(seed, n, linear=1.0, definite=None):

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.surfaces.consistency.propositions import (
+from mechlearn.surfaces.consistency.propositions import (
     proposition_1_bound,
     proposition_2_bound,
     proposition_2_rate,

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from consistency_oracles import ilc_regularised_loss
-from craik.surfaces import Consistency, ilc, ilc_regularised, inconsistency, landscape_of_functions
+from mechlearn.surfaces import Consistency, ilc, ilc_regularised, inconsistency, landscape_of_functions
 
 
 def trained(starts):

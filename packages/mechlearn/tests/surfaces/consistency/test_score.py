@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consistency_oracles as oracles
-from craik.surfaces import (
+from mechlearn.surfaces import (
     Ascent,
     Consistency,
     Exact,
@@ -222,7 +222,7 @@ class TestTrueLosses:
         """Beyond the hill environment B's loss is small again, but no path of small loss leads there."""
         landscape = self.landscape()
         choices = Consistency(epsilon=0.1)
-        from craik.surfaces import walk
+        from mechlearn.surfaces import walk
 
         found = walk(landscape, (1, 0), torch.tensor([1.5, 0.0], dtype=torch.float64), choices)
         assert found.bounded

@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.estimators.distilling.comparing import ALWAYS, CANDIDATES, IN_TIME, Asked, compare_taught, fitted, splits_of
-from craik.estimators.fitting import Training
-from craik.estimators.saving.models import Model
-from craik.estimators.saving.parts import Parts
-from craik.estimators.tables import columns_of, encoding_of, prepare
+from mechlearn.tables.distilling.comparing import ALWAYS, CANDIDATES, IN_TIME, Asked, compare_taught, fitted, splits_of
+from mechlearn.tables.fitting import Training
+from mechlearn.tables.reading_in import columns_of, encoding_of, prepare
+from mechlearn.tables.saving.models import Model
+from mechlearn.tables.saving.parts import Parts
 
 QUICK = Training(hidden=4, steps=8)
 

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from craik.estimators import DistilledClassifier, DistilledRegressor
-from craik.estimators.distilling.distilled import _explained
+from mechlearn.tables import DistilledClassifier, DistilledRegressor
+from mechlearn.tables.distilling.distilled import _explained
 
 QUICK = {"steps": 16, "random_state": 0}
 

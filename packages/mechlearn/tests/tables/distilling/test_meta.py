@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from craik.distill import Distillation, Examples, Lesson, Unrolling, split_rows
-from craik.estimators.distilling import meta
-from craik.estimators.distilling.meta import Form, Members, ldt, members
-from craik.estimators.distilling.students import Lessons
-from craik.estimators.fitting import Training
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.distill import Distillation, Examples, Lesson, Unrolling, split_rows
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.tables.distilling import meta
+from mechlearn.tables.distilling.meta import Form, Members, ldt, members
+from mechlearn.tables.distilling.students import Lessons
+from mechlearn.tables.fitting import Training
 
 
 def lessons(task="classification", rows=36):
@@ -32,7 +32,7 @@ def test_coefficients_side_by_side_are_coefficients_one_by_one(monkeypatch, task
 
 
 def test_one_member_is_craiks_own_distillation():
-    """A plain student and teacher of torch's layers, and `craik.distill` as its page writes it."""
+    """A plain student and teacher of torch's layers, and `mechlearn.distill` as its page writes it."""
     rng, rows = torch.Generator().manual_seed(3), 20
     x, known = torch.randn(rows, 4, generator=rng), torch.randn(rows, 2, generator=rng)
     y = torch.nn.functional.one_hot((x[:, 0] > 0).long(), 2).float()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.estimators.distilling import students
-from craik.estimators.distilling.meta import ldt
-from craik.estimators.distilling.students import Lessons, alone, auxiliary, bottleneck, said, soft_targets
-from craik.estimators.fitting import Configuration, Training
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.tables.distilling import students
+from mechlearn.tables.distilling.meta import ldt
+from mechlearn.tables.distilling.students import Lessons, alone, auxiliary, bottleneck, said, soft_targets
+from mechlearn.tables.fitting import Configuration, Training
 
 TRAINING = Training(hidden=5, steps=6, every=6, patience=None)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from craik.estimators import SkipForecaster
-from craik.trajectories import Trajectories
+from mechlearn.tables import SkipForecaster
+from mechlearn.trajectories import Trajectories
 
 
 @parametrize_with_checks([SkipForecaster(steps=3, horizon=3, window=4, batch_size=4)])

@@ -3,10 +3,10 @@ import pickle
 import numpy as np
 import pytest
 
-from craik.estimators.forecasts import forecasting
-from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
-from craik.estimators.forecasts.watched import Watched
-from craik.estimators.verdict import Verdict
+from mechlearn.tables.forecasts import forecasting
+from mechlearn.tables.forecasts.forecasting import Budget, Tried, compare_forecasters
+from mechlearn.tables.forecasts.watched import Watched
+from mechlearn.tables.verdict import Verdict
 
 QUICK = Budget(steps=3, evaluations=16, hidden=4)
 

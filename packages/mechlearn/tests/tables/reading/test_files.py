@@ -4,10 +4,10 @@ import lzma
 import numpy as np
 import pytest
 
-from craik.estimators.reading import column, digest, read_table
-from craik.estimators.reading.cells import decimals_noted
-from craik.estimators.reading.files import read_noted
-from craik.estimators.tables import is_missing, site_names
+from mechlearn.tables.reading import column, digest, read_table
+from mechlearn.tables.reading.cells import decimals_noted
+from mechlearn.tables.reading.files import read_noted
+from mechlearn.tables.reading_in import is_missing, site_names
 
 
 def written(tmp_path, text, name="table.csv"):

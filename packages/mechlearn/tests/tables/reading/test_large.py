@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from craik.estimators.reading import RAW, files, large, read_batches, read_part, read_table
+from mechlearn.tables.reading import RAW, files, large, read_batches, read_part, read_table
 
 
 def written(tmp_path, text, name="table.csv"):
@@ -24,7 +24,7 @@ def test_a_file_too_large_says_its_size(tmp_path, monkeypatch):
         read_part(tmp_path / "table.csv")
 
 
-@pytest.mark.extra("recipes", "polars", "pyarrow")
+@pytest.mark.extra("integrations", "polars", "pyarrow")
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_of_a_file_too_large_some_rows_are_read(tmp_path, monkeypatch, kind):
     import polars
@@ -47,7 +47,7 @@ def test_of_a_file_too_large_some_rows_are_read(tmp_path, monkeypatch, kind):
         read_table(path)
 
 
-@pytest.mark.extra("recipes", "polars")
+@pytest.mark.extra("integrations", "polars")
 def test_of_a_file_too_large_with_semicolons_some_rows_are_read(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("a;key;b\n" + "".join(f"{row},5;0{row % 2};{row}\n" for row in range(3000)))
@@ -129,7 +129,7 @@ def test_an_array_that_is_no_numbers_is_named(tmp_path, monkeypatch, values):
         list(read_batches(written(tmp_path, "", "t.npz"), numbers=("a",)))
 
 
-@pytest.mark.extra("recipes", "polars", "pyarrow")
+@pytest.mark.extra("integrations", "polars", "pyarrow")
 def test_parquet_in_pieces(tmp_path):
     import polars
 

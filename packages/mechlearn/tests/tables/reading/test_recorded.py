@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.estimators.reading import digest, read_trajectories
+from mechlearn.tables.reading import digest, read_trajectories
 
 
 class TestTrajectories:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import Scaling, check_cells, encoding_of, is_missing, prepare
-from craik.estimators.tables.cells import check_strays, counted, is_number
+from mechlearn.tables.reading_in import Scaling, check_cells, encoding_of, is_missing, prepare
+from mechlearn.tables.reading_in.cells import check_strays, counted, is_number
 from site_tables import beside, cells, small
 
 TABLE = small()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import columns_of, is_missing, one_dimensional, prepare
+from mechlearn.tables.reading_in import columns_of, is_missing, one_dimensional, prepare
 from site_tables import beside, small
 
 TABLE = small()
@@ -45,7 +45,7 @@ def test_a_gap_in_a_list_of_texts_is_none_of_them():
     assert is_missing(found["a"]).tolist() == is_missing(found["b"]).tolist() == [False, False, True]
 
 
-@pytest.mark.extra("recipes", "pyarrow")
+@pytest.mark.extra("integrations", "pyarrow")
 def test_arrows_gaps_are_gaps_and_its_large_numbers_stay_whole():
     import pyarrow
 
@@ -57,7 +57,7 @@ def test_arrows_gaps_are_gaps_and_its_large_numbers_stay_whole():
     assert one_dimensional("groups", table["word"], 3).tolist() == ["A", None, "C"]
 
 
-@pytest.mark.extra("recipes", "polars")
+@pytest.mark.extra("integrations", "polars")
 def test_large_numbers_of_polars_stay_whole():
     import polars
 

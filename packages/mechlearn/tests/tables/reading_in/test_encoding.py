@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import Column, encoding_of, prepare
+from mechlearn.tables.reading_in import Column, encoding_of, prepare
 from site_tables import beside, cells, small
 
 TABLE = small()

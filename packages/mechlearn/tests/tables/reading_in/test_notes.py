@@ -1,7 +1,7 @@
 import numpy as np
 
-from craik.estimators.tables import CLASSES, COPIES, IDENTIFIERS, TELLING, prepare
-from craik.estimators.tables.notes import no_inputs
+from mechlearn.tables.reading_in import CLASSES, COPIES, IDENTIFIERS, TELLING, prepare
+from mechlearn.tables.reading_in.notes import no_inputs
 from site_tables import beside, cells, small
 
 TABLE = small()

@@ -3,7 +3,7 @@ import datetime
 import numpy as np
 import pytest
 
-from craik.estimators.tables import Scaling, prepare
+from mechlearn.tables.reading_in import Scaling, prepare
 from site_tables import beside, small
 
 TABLE = small()

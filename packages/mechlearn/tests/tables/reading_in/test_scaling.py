@@ -1,6 +1,6 @@
 import numpy as np
 
-from craik.estimators.tables import Scaling
+from mechlearn.tables.reading_in import Scaling
 from site_tables import small
 
 TABLE = small()

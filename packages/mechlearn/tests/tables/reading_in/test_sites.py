@@ -1,4 +1,4 @@
-from craik.estimators.tables import prepare
+from mechlearn.tables.reading_in import prepare
 from site_tables import small
 
 TABLE = small()

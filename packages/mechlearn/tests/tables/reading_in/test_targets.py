@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from craik.estimators.tables import check_target, prepare
+from mechlearn.tables.reading_in import check_target, prepare
 from site_tables import cells, small
 
 TABLE = small()

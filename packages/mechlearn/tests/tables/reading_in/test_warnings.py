@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from craik.estimators.tables import PLACEHOLDER, SPELLINGS, UNITS, prepare
-from craik.estimators.tables.doubts import placeholders, units
+from mechlearn.tables.reading_in import PLACEHOLDER, SPELLINGS, UNITS, prepare
+from mechlearn.tables.reading_in.warnings import placeholders, units
 from site_tables import beside, small
 
 TABLE = small()

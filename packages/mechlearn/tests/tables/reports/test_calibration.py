@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from craik.estimators.answering.calibration import CHOSEN, calibrated, curve, pairs_of
-from craik.estimators.tables import prepare
+from mechlearn.tables.reading_in import prepare
+from mechlearn.tables.reports.calibration import CHOSEN, calibrated, curve, pairs_of
 
 
 def table(classes, sites=3, rows=400, seed=0):

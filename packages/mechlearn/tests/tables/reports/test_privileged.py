@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from craik.estimators.answering import Question, distill_answer
-from craik.estimators.answering.privileged import calibration_of
-from craik.estimators.distilling.comparing import CANDIDATES, IN_TIME
-from craik.estimators.fitting import Training
-from craik.estimators.tables import prepare
+from mechlearn.tables.distilling.comparing import CANDIDATES, IN_TIME
+from mechlearn.tables.fitting import Training
+from mechlearn.tables.reading_in import prepare
+from mechlearn.tables.reports import Question, distill_answer
+from mechlearn.tables.reports.privileged import calibration_of
 
 TAUGHT = Training(hidden=4, steps=8)
 QUICKEST = Question("y", training=TAUGHT, budget=1e-9)

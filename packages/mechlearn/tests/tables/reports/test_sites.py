@@ -3,13 +3,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from craik.estimators.answering import Question, agreement_answer, sites
-from craik.estimators.answering.sites import advice, beside_pooled, to_keep, untried, without
-from craik.estimators.comparing import Comparison
-from craik.estimators.disagreement import Disagreement, Feature
-from craik.estimators.fitting import Training
-from craik.estimators.tables import prepare
-from craik.estimators.verdict import Verdict
+from mechlearn.tables.comparing import Comparison
+from mechlearn.tables.disagreement import Disagreement, Feature
+from mechlearn.tables.fitting import Training
+from mechlearn.tables.reading_in import prepare
+from mechlearn.tables.reports import Question, agreement_answer, sites
+from mechlearn.tables.reports.sites import advice, beside_pooled, to_keep, untried, without
+from mechlearn.tables.verdict import Verdict
 from site_tables import shortcut
 
 QUICK = Training(hidden=4, steps=10, rows_per_site=20)

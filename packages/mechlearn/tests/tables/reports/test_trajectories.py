@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from craik.estimators.answering import Question, skips_answer, trajectories
-from craik.estimators.reading import Recorded
+from mechlearn.tables.reading import Recorded
+from mechlearn.tables.reports import Question, skips_answer, trajectories
 
 
 @pytest.mark.parametrize(

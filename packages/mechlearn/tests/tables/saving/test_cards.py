@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from craik.estimators.candidates import NETWORKS, Fold, linear_model
-from craik.estimators.fitting import Training, outputs
-from craik.estimators.forecasts.forecaster import SkipForecaster
-from craik.estimators.saving import SAVED, Stepping, load, model_of, models, save
-from craik.estimators.saving.cards import sealed
-from craik.estimators.tables import Encoding, Scaling, columns_of, encoding_of, prepare
-from craik.nn.saving import sha256
+from mechlearn.nn.saving import sha256
+from mechlearn.tables.candidates import NETWORKS, Fold, linear_model
+from mechlearn.tables.fitting import Training, outputs
+from mechlearn.tables.forecasts.forecaster import SkipForecaster
+from mechlearn.tables.reading_in import Encoding, Scaling, columns_of, encoding_of, prepare
+from mechlearn.tables.saving import SAVED, Stepping, load, model_of, models, save
+from mechlearn.tables.saving.cards import sealed
 from site_tables import regression, shortcut
 
 QUICK = Training(hidden=4, steps=15, rows_per_site=20)
@@ -23,7 +23,7 @@ def kept(method, table):
     return fold, columns, model_of(method, fold, encoding_of(columns), {"target": "y"})
 
 
-trees = pytest.param("pooled boosting", marks=pytest.mark.extra("recipes", "skops"))
+trees = pytest.param("pooled boosting", marks=pytest.mark.extra("integrations", "skops"))
 
 
 @pytest.mark.parametrize("method", [*(name for name in SAVED if name != "pooled boosting"), trees])
@@ -104,7 +104,7 @@ def test_where_no_column_has_a_say_all_are_kept():
     assert models._pruned(encoding, arrays) == (encoding, arrays, ())
 
 
-@pytest.mark.extra("recipes", "skops")
+@pytest.mark.extra("integrations", "skops")
 def test_trees_that_are_none_of_ours_are_refused(tmp_path):
     """A file with another type, with a branch that leads back, and one that is no file of skops at all."""
     import skops.io

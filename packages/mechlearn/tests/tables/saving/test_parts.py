@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.estimators.saving.parts import NOWHERE, Parts
+from mechlearn.tables.saving.parts import NOWHERE, Parts
 
 
 def counted():

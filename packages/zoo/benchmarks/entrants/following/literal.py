@@ -1,4 +1,4 @@
-"""Adaptive skip intervals without craik's ranking: three ways to find the best frame of a window.
+"""Adaptive skip intervals without mechlearn's ranking: three ways to find the best frame of a window.
 
 All take logits and pixelwise binary cross-entropy, feed true frames, and use floats. `x` are frames (batch, time, *frame).
 """

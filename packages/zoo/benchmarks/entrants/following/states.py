@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 from torch import Generator, nn
 
-from craik.losses import SquaredError
-from craik.nn.perceptrons import mlp
-from craik.skips import Aligned, Dynamics, Fixed, Greedy, Matching, SoftAligned, displacement, match, rollout
-from craik.trajectories import Trajectories
+from mechlearn.losses import SquaredError
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.skips import Aligned, Dynamics, Fixed, Greedy, Matching, SoftAligned, displacement, match, rollout
+from mechlearn.trajectories import Trajectories
 
 BATCH, TIME, SIZE = 32, 33, 4
 HORIZON = 8
@@ -56,8 +56,8 @@ def alignments(seed: int) -> dict[str, Spent]:
     """
     data, horizon = walks(seed), HORIZON
     ways = {
-        "craik, Aligned, H = 8": _stepping(data, Aligned(horizon), seed),
-        "craik, SoftAligned, H = 8": _stepping(data, SoftAligned(horizon, 0.1), seed),
+        "mechlearn, Aligned, H = 8": _stepping(data, Aligned(horizon), seed),
+        "mechlearn, SoftAligned, H = 8": _stepping(data, SoftAligned(horizon, 0.1), seed),
     }
     if importlib.util.find_spec("tslearn") is not None:
         ways["soft-DTW, tslearn"] = Spent(_soft_dtw(data, seed), 1)
@@ -83,8 +83,8 @@ def vectors(seed: int) -> dict[str, Spent]:
     data = walks(seed)
     matchings: dict[str, Matching] = {
         "fixed step of 1": Fixed(1),
-        f"craik, H = {HORIZON}": Greedy(HORIZON),
-        f"craik, H = {HORIZON}, relative": Greedy(HORIZON, 0.0, displacement(data, HORIZON)),
+        f"mechlearn, H = {HORIZON}": Greedy(HORIZON),
+        f"mechlearn, H = {HORIZON}, relative": Greedy(HORIZON, 0.0, displacement(data, HORIZON)),
     }
     return {name: _stepping(data, matching, seed) for name, matching in matchings.items()}
 

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from craik_benchmarks.entrants.following import literal
-from craik_benchmarks.entrants.following.worlds import HalfResolution, Size, with_floats, world
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.following import literal
+from mechlearn_zoo_benchmarks.entrants.following.worlds import HalfResolution, Size, with_floats, world
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 from torch import Generator, Tensor, nn
 
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Dynamics, Greedy, Matched, match
-from craik.skips.matchings.ranking import Ranker
-from craik.trajectories import Trajectories
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.skips import Dynamics, Greedy, Matched, match
+from mechlearn.skips.matchings.ranking import Ranker
+from mechlearn.trajectories import Trajectories
 
 Found = list[list[int]]
 """Matched frames: of each trajectory, or of each step."""
@@ -24,7 +24,7 @@ Asked = tuple[Tensor, list[int], list[int]]
 """The predictions of a step, the trajectories they belong to, and the frames they were made at."""
 
 BASE = "literal gather"
-BYTES = "craik, frames in bytes"
+BYTES = "mechlearn, frames in bytes"
 ALONE = "network alone"
 LOSS = BinaryCrossEntropyWithLogits()
 
@@ -64,7 +64,7 @@ def matching(size: Size, batch: int, horizon: int, seed: int) -> dict[str, Way]:
     return _ways(
         {
             BASE: lambda: evaluated(literal.gather),
-            "craik": lambda: ranked(floats),
+            "mechlearn": lambda: ranked(floats),
             BYTES: lambda: ranked(in_bytes),
             "loop over frames": lambda: evaluated(literal.loop),
             "published style": lambda: evaluated(literal.gather_one_by_one),
@@ -81,7 +81,7 @@ def stepping(size: Size, batch: int, horizon: int, seed: int) -> dict[str, Way]:
     floats = with_floats(in_bytes)
     steps = {
         method: one_step(method, size, in_bytes if method == BYTES else floats, horizon, seed)
-        for method in (BASE, "craik", BYTES, "published style")
+        for method in (BASE, "mechlearn", BYTES, "published style")
     }
     return _ways({**steps, ALONE: _network_alone(size, floats, horizon, seed)})
 
@@ -115,7 +115,7 @@ def one_step(method: str, size: Size, x: Trajectories, horizon: int, seed: int) 
         _backward(model, loss)
         return found
 
-    return ours if method.startswith("craik") else theirs
+    return ours if method.startswith("mechlearn") else theirs
 
 
 def _steps(track: Matched) -> list[Asked]:

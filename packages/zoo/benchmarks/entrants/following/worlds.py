@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # the usual name
 
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 
 
 class Size(NamedTuple):

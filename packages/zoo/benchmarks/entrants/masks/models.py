@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
-from craik_benchmarks.entrants.masks import others, transformers
-from craik_benchmarks.entrants.masks.networks import resnet
-from craik_benchmarks.entrants.masks.problem import Loss, Problem, single_examples
-from craik_benchmarks.entrants.masks.transformers import Size
+from mechlearn_zoo_benchmarks.entrants.masks import others, transformers
+from mechlearn_zoo_benchmarks.entrants.masks.networks import resnet
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Loss, Problem, single_examples
+from mechlearn_zoo_benchmarks.entrants.masks.transformers import Size
 from torch import Generator, Tensor, nn
 
 THRESHOLD = 0.2

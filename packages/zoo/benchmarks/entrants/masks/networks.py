@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
 from torch import Generator, Tensor, nn
 
-from craik.nn.convolutions import Residual, Scale
+from mechlearn_zoo.nn.convolutions import Residual, Scale
 
 GROUPS = 8
 """Groups of every GroupNorm: divides all widths."""

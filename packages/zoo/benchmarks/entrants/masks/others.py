@@ -1,7 +1,7 @@
 """Further networks of the benchmark: recurrent ones, ConvNeXt, low-rank adapters on a frozen network."""
 
 import torch
-from craik_benchmarks.entrants.masks.transformers import Language, Size, rms_language
+from mechlearn_zoo_benchmarks.entrants.masks.transformers import Language, Size, rms_language
 from torch import Tensor, nn
 
 

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import torch
-from craik_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
 from torch import Tensor
 
-from craik.agreement.rules import required_count
+from mechlearn.agreement.rules import required_count
 
 NOISE = 10.0
 """A sign is in doubt below this multiple of the largest float32 error in its tensor and environment."""

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from craik.agreement.rules import required_count
+from mechlearn.agreement.rules import required_count
 
 
 def and_mask(stack: Tensor, threshold: float) -> Tensor:

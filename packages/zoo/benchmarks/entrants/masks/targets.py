@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from craik.lab import Row, Rows
-from craik.lab.showing.wording import number
+from claimlab import Row, Rows
+from claimlab.showing.wording import number
 
 DENOMINATOR = "plain backprop"
 """The method that all ratios are to, and no peer."""
@@ -45,9 +45,9 @@ LOOPED = frozenset({"linear-10 3x30", "linear-10 3x10000", "mlp-17 9x32", "lstm"
 microseconds, and the one above where no peer ran."""
 
 LIMITS = {
-    "craik (normalise=model)": Target(2.0, 1.3),
-    "craik (normalise=tensor)": Target(2.0, 1.3),
-    "mlp-3072, craik (compiled)": Target(1.3, 1.3),
+    "mechlearn (normalise=model)": Target(2.0, 1.3),
+    "mechlearn (normalise=tensor)": Target(2.0, 1.3),
+    "mlp-3072, mechlearn (compiled)": Target(1.3, 1.3),
 }
 """By method, where another step than the masks' is asked for, or by workload and method."""
 
@@ -85,7 +85,7 @@ def _with_verdict(row: Row, best: Row | None, on_cpu: bool) -> Row:
 
 
 def _ours(row: Row) -> bool:
-    return str(row["method"]).startswith("craik")
+    return str(row["method"]).startswith("mechlearn")
 
 
 def _measured(row: Row, key: str) -> bool:

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
-from craik_benchmarks.entrants.masks.models import MODELS
-from craik_benchmarks.entrants.masks.networks import fastresnet, initialise, relu_mlp, resnet
-from craik_benchmarks.entrants.masks.problem import Problem, single_examples
+from mechlearn_zoo_benchmarks.entrants.masks.models import MODELS
+from mechlearn_zoo_benchmarks.entrants.masks.networks import fastresnet, initialise, relu_mlp, resnet
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem, single_examples
 from torch import Generator, Tensor, nn
 
-from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import HeldOut, spirals
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.tasks.boards.spirals import HeldOut, spirals
 
 THRESHOLD = 0.2
 """The threshold of the papers' CIFAR experiments; the spirals ask for full agreement."""

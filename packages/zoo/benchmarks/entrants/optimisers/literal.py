@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import torch
-from craik_benchmarks.entrants.optimisers.workloads import parameters
+from mechlearn_zoo_benchmarks.entrants.optimisers.workloads import parameters
 from torch import Tensor
 
 LR, BETAS, THRESHOLD, EPS, DECAY = 6.8e-3, (0.33, 0.999, 0.72), 0.47, 1e-8, 0.077

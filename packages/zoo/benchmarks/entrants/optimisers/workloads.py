@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from craik_benchmarks.entrants.masks.networks import fastresnet
+from mechlearn_zoo_benchmarks.entrants.masks.networks import fastresnet
 from torch import Generator, nn
 
 Shapes = list[tuple[int, ...]]

@@ -1,1 +1,1 @@
-"""What `craik bench distill` is made of: the problem, and the ways to differentiate an unroll."""
+"""What `mechlearn bench distill` is made of: the problem, and the ways to differentiate an unroll."""

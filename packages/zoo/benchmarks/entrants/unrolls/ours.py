@@ -1,17 +1,17 @@
-"""Ours: `craik.distill.meta_gradient` on the problem, with a strategy and a chunk; without a teacher its engine alone."""
+"""Ours: `mechlearn.distill.meta_gradient` on the problem, with a strategy and a chunk; without a teacher its engine alone."""
 
 from collections.abc import Callable
 
 import torch
-from craik_benchmarks.entrants.unrolls.methods import Compute
-from craik_benchmarks.entrants.unrolls.problem import Given, Unrolling
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import Compute
+from mechlearn_zoo_benchmarks.entrants.unrolls.problem import Given, Unrolling
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.distill import SGD, Batches, GatedSquaredError, Hoisting, Labelled, Lesson, Strategy, UnitsTeacher, meta_gradient
-from craik.distill.forward.students import student_function
-from craik.distill.strategies.inner_problem import InnerProblem, Point
-from craik.params import parameters_of
+from mechlearn.distill import SGD, Batches, GatedSquaredError, Hoisting, Labelled, Lesson, Strategy, UnitsTeacher, meta_gradient
+from mechlearn.distill.forward.students import student_function
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Point
+from mechlearn.params import parameters_of
 
 LAYERS = [f"hidden.{k}" for k in range(5)]
 
@@ -27,7 +27,7 @@ def prepare_with(
     """Return how a variant of ours prepares a problem."""
 
     def prepare(problem: Unrolling) -> Compute:
-        problem.student.tell = False  # craik reads the layers by hooks
+        problem.student.tell = False  # mechlearn reads the layers by hooks
         rule = SGD(problem.lr, problem.momentum, problem.weight_decay)
         batches, validation = Batches(problem.x, problem.privileged, problem.y), Labelled(problem.x_val, problem.y_val)
         widths = dict.fromkeys(LAYERS, problem.student.head.direction.shape[1])

@@ -7,15 +7,15 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
-from craik_benchmarks.measuring.timing import interleaved, ratio
+from mechlearn_zoo_benchmarks.measuring.timing import interleaved, ratio
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import SGD, Examples, Lesson, Population, PopulationDistillation, UnitsTeacher, Unrolling, split_rows
-from craik.lab import Row
-from craik.nn.perceptrons import relu_mlp
+from claimlab import Row
+from mechlearn.distill import SGD, Examples, Lesson, Population, PopulationDistillation, UnitsTeacher, Unrolling, split_rows
+from mechlearn.nn.perceptrons import relu_mlp
 
-METHODS = {"one student": (False, 1), "craik, stacked": (True, 8), "craik, one by one": (False, 8)}
+METHODS = {"one student": (False, 1), "mechlearn, stacked": (True, 8), "mechlearn, one by one": (False, 8)}
 """Whether the students are stacked, and how many."""
 
 
@@ -71,7 +71,7 @@ def rows(repeats: int, *, small: bool, seed: int, announce: Callable[[str], None
     error = _error(small=small)
     for name, found in times.items():
         over = ratio(found, times["one student"])
-        exact = {"exact": error < 1e-10, "error": error} if name == "craik, stacked" else {"exact": None}
+        exact = {"exact": error < 1e-10, "error": error} if name == "mechlearn, stacked" else {"exact": None}
         figures = {"ratio": over.median, "low": over.low, "high": over.high, "rounds": over.rounds, "memory_ratio": None}
         note = "over one student's round; processor time"
         yield {"workload": workload, "method": name, **figures, **exact, "seconds": statistics.median(found), "note": note}

@@ -56,7 +56,7 @@ class Student(nn.Module):
 class Teacher(nn.Sequential):
     """The teacher of table C.6: convolutions over time, one wide layer, two outputs for each unit.
 
-    BatchNorm and ReLU follow each of these layers, as in the experiment's (`craik.nn.convolutions.trajectory_network`).
+    BatchNorm and ReLU follow each of these layers, as in the experiment's (`mechlearn_zoo.nn.convolutions.trajectory_network`).
     """
 
     def __init__(self, channels: Sequence[int], wide: int, units: int) -> None:

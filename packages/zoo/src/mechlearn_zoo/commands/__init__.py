@@ -1,7 +1,7 @@
-"""The commands that these experiments add to `craik`: the lab's, and one that records an expert for CoinRun."""
+"""The commands that these experiments add to `mechlearn`: the lab's, and one that records an expert for CoinRun."""
 
-from craik.commands import coinrun
-from craik.lab.cli import Program
+from claimlab.cli import Program
+from mechlearn_zoo.commands import coinrun
 
-PROGRAM = Program("craik", "craik.experiments", {"coinrun": coinrun})
-"""Registered as an entry point of the group `craik.commands`, where `craik.cli` finds it."""
+PROGRAM = Program("mechlearn", "mechlearn_zoo.experiments", {"coinrun": coinrun})
+"""Registered as an entry point of the group `mechlearn.commands`, where `mechlearn.cli` finds it."""

@@ -1,4 +1,4 @@
-"""The command `craik coinrun collect`: its options, and what it does."""
+"""The command `mechlearn coinrun collect`: its options, and what it does."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from craik.lab.cli.answers import print_json, shown
-from craik.lab.cli.options import helped, named_path, refuse
-from craik.lab.errors import LabError, UsageError
-from craik.lab.running.storage import ensure_file
-from craik.lab.values import finite_number, whole_number
+from claimlab.cli.answers import print_json, shown
+from claimlab.cli.options import helped, named_path, refuse
+from claimlab.errors import LabError, UsageError
+from claimlab.running.storage import ensure_file
+from claimlab.values import finite_number, whole_number
 
 SENTENCE = "record an expert at CoinRun, for the experiment of that name"
 """What the command does."""
@@ -22,7 +22,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.usage = f"{parser.prog} collect --to FILE [options]"
     parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
     parser.add_argument(
-        "--to", type=named_path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads"
+        "--to", type=named_path, metavar="FILE", help="the recording that mechlearn run coinrun --recording FILE reads"
     )
     parser.add_argument(
         "--expert", type=named_path, metavar="FILE", help="a trained expert; made there first if it does not exist"
@@ -44,7 +44,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of expert and recording; default 0")
     parser.add_argument("--python", metavar="PATH", help="a Python 3.10, which Procgen needs; found by itself if left out")
     parser.add_argument(
-        "--cache", type=named_path, metavar="DIR", help="where the simulator is installed; default craik's cache"
+        "--cache", type=named_path, metavar="DIR", help="where the simulator is installed; default mechlearn's cache"
     )
 
 
@@ -55,15 +55,15 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     if options.action != "collect":
         found = repr(options.action) if options.action else "none"
-        raise UsageError(f"craik coinrun knows the action collect, but found {found}; craik coinrun collect --to FILE")
+        raise UsageError(f"mechlearn coinrun knows the action collect, but found {found}; mechlearn coinrun collect --to FILE")
     if options.to is None:
-        raise UsageError("craik coinrun collect needs a file to write, but found none; add --to FILE")
+        raise UsageError("mechlearn coinrun collect needs a file to write, but found none; add --to FILE")
     about = collect(options)
     if options.json:
         print_json({"recording": shown(options.to), **about})
     else:
         print("\n".join(f"{name:<14}{value}" for name, value in about.items()))
-        print(f"\nrun  craik run coinrun --recording {shown(options.to)}")
+        print(f"\nrun  mechlearn run coinrun --recording {shown(options.to)}")
     return 0
 
 
@@ -75,10 +75,10 @@ def collect(options: argparse.Namespace) -> dict[str, str]:
         LabError: there is no simulator, or it ended.
     """
     # They import torch, which declaring options does not need.
-    from craik.tasks import caching  # noqa: PLC0415
-    from craik.tasks.pictures import cloning  # noqa: PLC0415
-    from craik.tasks.pictures.coinrun import collecting, interpreter, keeping, ppo  # noqa: PLC0415
-    from craik.tasks.pictures.coinrun.errors import CollectorError  # noqa: PLC0415
+    from mechlearn_zoo.tasks import caching  # noqa: PLC0415
+    from mechlearn_zoo.tasks.pictures import cloning  # noqa: PLC0415
+    from mechlearn_zoo.tasks.pictures.coinrun import collecting, interpreter, keeping, ppo  # noqa: PLC0415
+    from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError  # noqa: PLC0415
 
     ensure_file(options.to, "--to")
     counts = {name: getattr(options, name) for name in ("levels", "states", "validation", "test", "mode", "seed")}

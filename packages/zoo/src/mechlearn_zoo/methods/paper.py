@@ -28,14 +28,14 @@ def papers(field: str) -> dict[str, Paper]:
     """Return the papers of a field's methods by their file's name, the oldest first.
 
     Args:
-        field: a folder of `craik.methods`, for example "environments".
+        field: a folder of `mechlearn_zoo.methods`, for example "environments".
 
     >>> "iga" in papers("environments")
     True
     """
-    package = import_module(f"craik.methods.{field}")
+    package = import_module(f"mechlearn_zoo.methods.{field}")
     names = [module.name for module in iter_modules(package.__path__)]
-    found = {name: getattr(import_module(f"craik.methods.{field}.{name}"), "PAPER", None) for name in names}
+    found = {name: getattr(import_module(f"mechlearn_zoo.methods.{field}.{name}"), "PAPER", None) for name in names}
     known = {name: paper for name, paper in found.items() if isinstance(paper, Paper)}
     return dict(sorted(known.items(), key=lambda item: item[1].year))
 
@@ -45,6 +45,7 @@ def table(field: str) -> str:
     lines = ["| method | source | cost |", "|---|---|---|"]
     for name, paper in papers(field).items():
         lines.append(
-            f"| {paper.name} (`craik.methods.{field}.{name}`) | [{paper.reference}]({paper.url}), {paper.year} | {paper.cost} |"
+            f"| {paper.name} (`mechlearn_zoo.methods.{field}.{name}`) "
+            f"| [{paper.reference}]({paper.url}), {paper.year} | {paper.cost} |"
         )
     return "\n".join(lines)

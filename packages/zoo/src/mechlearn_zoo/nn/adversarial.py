@@ -4,7 +4,7 @@ from torch import Generator, Tensor, nn
 from torch.autograd import Function
 from torch.nn.functional import cross_entropy
 
-from craik.nn.perceptrons import mlp
+from mechlearn.nn.perceptrons import mlp
 
 
 class Reverse(Function):

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.arguments import check_finite, check_floats, check_mask, check_positive
+from mechlearn.arguments import check_finite, check_floats, check_mask, check_positive
 
 
 class Attended(NamedTuple):

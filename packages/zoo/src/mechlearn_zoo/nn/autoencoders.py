@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import (
+from mechlearn.arguments import (
     all_finite,
     check_all_finite,
     check_floats,
@@ -27,7 +27,7 @@ from craik.arguments import (
     check_share,
     check_whole,
 )
-from craik.nn.perceptrons import linear
+from mechlearn.nn.perceptrons import linear
 
 Decoder = Literal["mirrored", "published"]
 

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from craik.arguments import (
+from mechlearn.arguments import (
     all_finite,
     check_flag,
     check_floats,
@@ -26,7 +26,7 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
-from craik.nn.mixtures import at_temperature
+from mechlearn_zoo.nn.mixtures import at_temperature
 
 
 def gumbel_softmax(

@@ -7,8 +7,8 @@ from typing import Literal, cast
 
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_generator
-from craik.nn.perceptrons import linear
+from mechlearn.arguments import check_generator
+from mechlearn.nn.perceptrons import linear
 
 Norm = Literal["group", "batch"]
 

@@ -21,7 +21,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import conv_transpose2d
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from craik.arguments import check_flag, check_floats, check_generator, check_kind, check_whole
+from mechlearn.arguments import check_flag, check_floats, check_generator, check_kind, check_whole
 
 
 def add_coordinates(x: Float[Tensor, "b c h w"], radius: bool = False) -> Float[Tensor, "b c2 h w"]:

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_generator, check_whole
-from craik.nn.perceptrons import linear
+from mechlearn.arguments import check_generator, check_whole
+from mechlearn.nn.perceptrons import linear
 
 
 class EquationLayer(nn.Module):

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_floats, check_generator, check_ids, check_kind, check_tensor, check_whole
-from craik.nn.perceptrons import linear
+from mechlearn.arguments import check_floats, check_generator, check_ids, check_kind, check_tensor, check_whole
+from mechlearn.nn.perceptrons import linear
 
 
 class Graph(NamedTuple):

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import softmax
 
-from craik.arguments import (
+from mechlearn.arguments import (
     all_finite,
     check_all_finite,
     check_finite,
@@ -28,7 +28,7 @@ from craik.arguments import (
     check_not_negative,
     check_whole,
 )
-from craik.nn.perceptrons import linear
+from mechlearn.nn.perceptrons import linear
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -108,7 +108,7 @@ def at_temperature(logits: Float[Tensor, "*batch k"], temperature: float) -> Flo
 
     Where the quotient leaves the range of its type, at 1e-39 for example, the row's greatest logit is taken off first: it
     becomes 0, and the others minus infinity or what remains of them. The look at that costs a pass, and is not taken where
-    values cannot be looked at (`craik.arguments.all_finite`).
+    values cannot be looked at (`mechlearn.arguments.all_finite`).
     """
     # An infinite one would make a NaN of minus infinity.
     temperature = min(temperature, torch.finfo(torch.promote_types(logits.dtype, torch.float32)).max)
@@ -168,7 +168,7 @@ def mixture_quantile(mixture: Mixture, uniform: Float[Tensor, "..."], normal: Fl
     """Return what given random numbers draw: the component from the uniform one, the place in it from the normal one.
 
     With the same numbers for several mixtures their samples can be compared: populations share them, see
-    `craik.methods.worlds.dreaming`.
+    `mechlearn_zoo.methods.worlds.dreaming`.
 
     Args:
         mixture: (..., K).

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_floats, check_generator, check_kind, check_whole
+from mechlearn.arguments import check_floats, check_generator, check_kind, check_whole
 
 Layer = TypeVar("Layer", bound=nn.RNNBase)
 
@@ -108,7 +108,7 @@ def _check_single(layer: nn.LSTM) -> None:
     for name, found, wanted in other:
         if found != wanted:
             raise ValueError(
-                "`layer` should have one layer and one direction, biases and no projection, as craik.nn.recurrent.lstm makes "
+                "`layer` should have one layer and one direction, biases and no projection, as nn.recurrent.lstm makes "
                 f"it. Found {name}={found}. Make it with {name}={wanted}, or call the layer itself on whole sequences."
             )
 

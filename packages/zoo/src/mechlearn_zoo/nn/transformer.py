@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_decay,
     check_flag,
     check_generator,
@@ -28,7 +28,7 @@ from craik.arguments import (
     check_shape,
     check_whole,
 )
-from craik.nn.perceptrons import Dropout
+from mechlearn.nn.perceptrons import Dropout
 
 EPSILON = 1e-12
 """BERT's, within the roots of its LayerNorms."""

@@ -18,22 +18,22 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from craik.arguments import check_path
-from craik.tasks.simulators import version_of
+from mechlearn.arguments import check_path
+from mechlearn_zoo.tasks.simulators import version_of
 
 Arrays = Mapping[str, np.ndarray]
 
 PATIENCE = 10.0
 """Seconds that a process waits for another one's file before it says so."""
 
-_MAKING = "CRAIK_MAKING"
+_MAKING = "MECHLEARN_MAKING"
 # Files that a process makes, for the processes that it starts meanwhile: they inherit its environment.
 
 
 def default_folder() -> Path:
-    """Return craik's folder below ``$XDG_CACHE_HOME``, or below ``~/.cache`` where that is not set."""
+    """Return mechlearn's folder below ``$XDG_CACHE_HOME``, or below ``~/.cache`` where that is not set."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "craik"
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "mechlearn"
 
 
 def key_of(version: int, arguments: Sequence[object], packages: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from craik.arguments import check_whole
+from mechlearn.arguments import check_whole
 
 T = TypeVar("T")
 

@@ -13,9 +13,7 @@ def import_pymunk() -> ModuleType:
     try:
         import pymunk  # noqa: PLC0415 # an extra: only making new worlds needs it
     except ImportError as error:
-        raise ImportError(
-            "Making this world needs pymunk, which is not installed. Run `pip install -e '.[experiments]'`."
-        ) from error
+        raise ImportError("Making this world needs pymunk, which is not installed. Run `pip install mechlearn-zoo`.") from error
     return pymunk
 
 

@@ -4,7 +4,7 @@ import hashlib
 
 from torch import Generator
 
-from craik.arguments import check_whole
+from mechlearn.arguments import check_whole
 
 
 def stream(seed: int, *names: str | int) -> Generator:

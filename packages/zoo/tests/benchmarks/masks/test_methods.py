@@ -3,12 +3,12 @@ import sys
 
 import pytest
 import torch
-from craik_benchmarks.entrants.masks.methods import PLAIN, methods, require_memory
-from craik_benchmarks.entrants.masks.methods.authors_loop import float_and_mask
-from craik_benchmarks.entrants.masks.models import MODELS
-from craik_benchmarks.entrants.masks.rule import and_mask
-from craik_benchmarks.entrants.masks.workloads import WORKLOADS
-from craik_benchmarks.measuring.peers import NotRunError
+from mechlearn_zoo_benchmarks.entrants.masks.methods import PLAIN, methods, require_memory
+from mechlearn_zoo_benchmarks.entrants.masks.methods.authors_loop import float_and_mask
+from mechlearn_zoo_benchmarks.entrants.masks.models import MODELS
+from mechlearn_zoo_benchmarks.entrants.masks.rule import and_mask
+from mechlearn_zoo_benchmarks.entrants.masks.workloads import WORKLOADS
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
 
 import oracles
 
@@ -87,17 +87,17 @@ def test_a_missing_peer_says_how_to_get_it(name, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(NotRunError, match="pip install") as refusal:
         methods()[name].prepare(WORKLOADS["mlp-34"](True, 0), 1)
-    assert str(refusal.value) == "not installed: pip install -e '.[bench]'"
+    assert str(refusal.value) == "not installed: pip install 'mechlearn-zoo[bench]'"
 
 
 def test_what_does_not_fit_is_refused(monkeypatch):
     problem = WORKLOADS["mlp-34"](True, 0)
-    monkeypatch.setattr("craik_benchmarks.entrants.masks.methods.available", lambda: 2 * 10 * problem.stacked_bytes(1))
+    monkeypatch.setattr("mechlearn_zoo_benchmarks.entrants.masks.methods.available", lambda: 2 * 10 * problem.stacked_bytes(1))
     require_memory(problem, rows=10, stacks=1)
     with pytest.raises(NotRunError, match="11 stacked gradients need about"):
         require_memory(problem, rows=11, stacks=1)
 
 
 def test_the_listing_has_the_denominator_first_and_ours_second():
-    assert list(methods())[:2] == [PLAIN, "craik"]
-    assert methods()["craik"].name.startswith("craik")
+    assert list(methods())[:2] == [PLAIN, "mechlearn"]
+    assert methods()["mechlearn"].name.startswith("mechlearn")

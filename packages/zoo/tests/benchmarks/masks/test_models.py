@@ -1,10 +1,10 @@
 import pytest
 import torch
-from craik_benchmarks.entrants.grids import GRIDS
-from craik_benchmarks.entrants.masks.models import MODELS
+from mechlearn_zoo_benchmarks.entrants.grids import GRIDS
+from mechlearn_zoo_benchmarks.entrants.masks.models import MODELS
 
-from craik.agreement import Agreement, AndMask, combine
-from craik.lab.cli.bench import load
+from claimlab.cli.bench import load
+from mechlearn.agreement import Agreement, AndMask, combine
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -29,7 +29,7 @@ def test_every_model_has_formulas_and_the_definition_s_masks(name):
 
 
 def test_a_row_says_what_a_step_costs():
-    bench = load("models", "craik")
+    bench = load("models", "mechlearn_zoo")
     (row,) = bench.run(bench.config(models=("gru",), grids=(), repeats=1, small=True), lambda _: None)
     assert row["share"] == 1.0
     assert row["ratio"] > 0 < row["loop"]
@@ -37,11 +37,11 @@ def test_a_row_says_what_a_step_costs():
 
 def test_an_unknown_model_is_refused():
     with pytest.raises(ValueError, match="did you mean gru"):
-        load("models", "craik").config(models=("gruu",))
+        load("models", "mechlearn_zoo").config(models=("gruu",))
 
 
 def test_a_grid_s_row_says_what_a_stack_saves():
-    bench = load("models", "craik")
+    bench = load("models", "mechlearn_zoo")
     found = list(bench.run(bench.config(models=(), repeats=1, small=True), lambda _: None))
     assert [row["workload"] for row in found] == [f"grid of {name}" for name in GRIDS]
     assert all(row["exact"] and row["ratio"] > 0 for row in found)

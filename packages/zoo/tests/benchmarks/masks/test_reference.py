@@ -1,6 +1,6 @@
 import torch
-from craik_benchmarks.entrants.masks.reference import reference, score
-from craik_benchmarks.entrants.masks.workloads import WORKLOADS
+from mechlearn_zoo_benchmarks.entrants.masks.reference import reference, score
+from mechlearn_zoo_benchmarks.entrants.masks.workloads import WORKLOADS
 
 import oracles
 

@@ -1,6 +1,6 @@
 import pytest
 import torch
-from craik_benchmarks.entrants.masks.workloads import WORKLOADS
+from mechlearn_zoo_benchmarks.entrants.masks.workloads import WORKLOADS
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 import torch
-from craik_benchmarks.measuring.devices import awaited, check_device, gpu_peak_level, on_gpu
+from mechlearn_zoo_benchmarks.measuring.devices import awaited, check_device, gpu_peak_level, on_gpu
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

@@ -3,17 +3,17 @@ import subprocess
 import sys
 
 import pytest
-from craik_benchmarks.measuring import memory
+from mechlearn_zoo_benchmarks.measuring import memory
 
-from craik.lab import LabError
+from claimlab import LabError
 
 pytestmark = pytest.mark.skipif(not memory.supported(), reason="this system has no high-water mark to reset")
 
 HOLD_AND_PEAK = """
 import json, sys
-from craik.lab.cli.bench import load_package
-load_package("craik")
-from craik_benchmarks.measuring.memory import peak_level
+from claimlab.cli.bench import load_package
+load_package("mechlearn_zoo")
+from mechlearn_zoo_benchmarks.measuring.memory import peak_level
 mib = 2**20
 kept = []
 def prepare():
@@ -32,9 +32,9 @@ def test_a_level_is_what_is_held_and_what_a_step_adds_and_no_more():
 
 ADDED = """
 import json, sys
-from craik.lab.cli.bench import load_package
-load_package("craik")
-from craik_benchmarks.measuring.memory import added_peak
+from claimlab.cli.bench import load_package
+load_package("mechlearn_zoo")
+from mechlearn_zoo_benchmarks.measuring.memory import added_peak
 mib = 2**20
 kept = []
 def prepare():

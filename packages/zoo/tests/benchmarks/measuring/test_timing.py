@@ -1,6 +1,6 @@
 import pytest
 import torch
-from craik_benchmarks.measuring import timing
+from mechlearn_zoo_benchmarks.measuring import timing
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.agreement.cloning import EXPERIMENT, claims
-from craik.experiments.agreement.cloning.run import METHODS, draw, run, shuffled, train
-from craik.lab import Rows, judge
-from craik.tasks.pictures.textured_grid.recording import record
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.agreement.cloning import EXPERIMENT, claims
+from mechlearn_zoo.experiments.agreement.cloning.run import METHODS, draw, run, shuffled, train
+from mechlearn_zoo.tasks.pictures.textured_grid.recording import record
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config, levels=4, states=4, held_out=5, test=5, together=3, batch=2, steps=8, trials=1

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.agreement.clones import make_network
-from craik.experiments.agreement.coinrun import EXPERIMENT, ranges
-from craik.experiments.agreement.coinrun import run as coinrun
-from craik.experiments.agreement.coinrun.claims import Reduction, decoupling, within_range
-from craik.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
-from craik.lab import LabError, Rows, judge
-from craik.tasks.pictures import cloning
+from claimlab import LabError, Rows, judge
+from mechlearn_zoo.experiments.agreement.clones import make_network
+from mechlearn_zoo.experiments.agreement.coinrun import EXPERIMENT, ranges
+from mechlearn_zoo.experiments.agreement.coinrun import run as coinrun
+from mechlearn_zoo.experiments.agreement.coinrun.claims import Reduction, decoupling, within_range
+from mechlearn_zoo.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
+from mechlearn_zoo.tasks.pictures import cloning
 
 SMALL = replace(
     EXPERIMENT.presets["quick"].config, levels=4, states=8, validation=6, test=6, epochs=2, trials=3, finalists=2, batch=8
@@ -208,7 +208,7 @@ def test_rows_and_caption_say_who_was_cloned(tmp_path):
 
 
 def test_a_recording_that_is_none_is_refused(tmp_path):
-    with pytest.raises(LabError, match=r"^A recording should be a file that `craik coinrun collect` wrote\. Found "):
+    with pytest.raises(LabError, match=r"^A recording should be a file that `mechlearn coinrun collect` wrote\. Found "):
         list(coinrun.run(replace(SMALL, recording=str(tmp_path / "none"))))
 
 

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.experiments.agreement.coloured_digits import EXPERIMENT, methods
-from craik.experiments.agreement.coloured_digits import run as experiment
-from craik.experiments.agreement.coloured_digits.claims import SELECTIONS, selected
-from craik.lab import EarlyStopping, Rows, judge
-from craik.tasks.pictures.coloured_digits import coloured_digits
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.agreement.coloured_digits import EXPERIMENT, methods
+from mechlearn_zoo.experiments.agreement.coloured_digits import run as experiment
+from mechlearn_zoo.experiments.agreement.coloured_digits.claims import SELECTIONS, selected
+from mechlearn_zoo.tasks.pictures.coloured_digits import coloured_digits
 
 TINY = replace(EXPERIMENT.presets["quick"].config, trials=2, steps=3, hidden=8)
 

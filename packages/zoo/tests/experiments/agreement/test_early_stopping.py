@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.agreement.early_stopping import EXPERIMENT
-from craik.experiments.agreement.early_stopping import run as early_stopping
-from craik.experiments.agreement.early_stopping.claims import added, over, saved, stopped
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.agreement.early_stopping import EXPERIMENT
+from mechlearn_zoo.experiments.agreement.early_stopping import run as early_stopping
+from mechlearn_zoo.experiments.agreement.early_stopping.claims import added, over, saved, stopped
 
 TINY = replace(EXPERIMENT.presets["quick"].config, sizes=(80,), noises=(0.25, 0.5), epochs=3, thresholds=(0.2,))
 

@@ -2,12 +2,18 @@ from dataclasses import replace
 
 import pytest
 
-from craik.agreement import GeometricMean
-from craik.experiments.agreement.label_noise import EXPERIMENT
-from craik.experiments.agreement.label_noise import run as label_noise
-from craik.experiments.agreement.label_noise.claims import chosen, chosen_together, decline, over_early_stopping, selected
-from craik.lab import Rows, UsageError, judge
-from craik.lab.fields import parse_value, settings_of
+from claimlab import Rows, UsageError, judge
+from claimlab.fields import parse_value, settings_of
+from mechlearn.agreement import GeometricMean
+from mechlearn_zoo.experiments.agreement.label_noise import EXPERIMENT
+from mechlearn_zoo.experiments.agreement.label_noise import run as label_noise
+from mechlearn_zoo.experiments.agreement.label_noise.claims import (
+    chosen,
+    chosen_together,
+    decline,
+    over_early_stopping,
+    selected,
+)
 
 TINY = replace(EXPERIMENT.presets["quick"].config, examples=80, epochs=3, thresholds=(0.2, 0.3), learning_rates=(1e-3, 5e-3))
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.agreement import AndMask, Mean
-from craik.experiments.agreement.linear import EXPERIMENT
-from craik.experiments.agreement.linear import run as linear
-from craik.lab import Rows, judge
-from craik.tasks.boards.linear_units import linear_units
+from claimlab import Rows, judge
+from mechlearn.agreement import AndMask, Mean
+from mechlearn_zoo.experiments.agreement.linear import EXPERIMENT
+from mechlearn_zoo.experiments.agreement.linear import run as linear
+from mechlearn_zoo.tasks.boards.linear_units import linear_units
 
 CONFIG = EXPERIMENT.presets["quick"].config
 SHORT = replace(CONFIG, steps=800, decay=1.0)  # comes as far as 3001 steps whose size falls

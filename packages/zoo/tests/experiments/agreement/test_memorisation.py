@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.agreement import AndMask, Mean
-from craik.experiments.agreement import per_example
-from craik.experiments.agreement.memorisation import EXPERIMENT
-from craik.experiments.agreement.memorisation import run as memorisation
-from craik.experiments.agreement.memorisation.claims import closing, meeting
-from craik.lab import LabError, Rows, judge
-from craik.tasks.pictures.digits import digits
+from claimlab import LabError, Rows, judge
+from mechlearn.agreement import AndMask, Mean
+from mechlearn_zoo.experiments.agreement import per_example
+from mechlearn_zoo.experiments.agreement.memorisation import EXPERIMENT
+from mechlearn_zoo.experiments.agreement.memorisation import run as memorisation
+from mechlearn_zoo.experiments.agreement.memorisation.claims import closing, meeting
+from mechlearn_zoo.tasks.pictures.digits import digits
 
 TINY = replace(EXPERIMENT.presets["quick"].config, examples=16, batch=8, epochs=2, reports=2, thresholds=(0.0, 0.2))
 

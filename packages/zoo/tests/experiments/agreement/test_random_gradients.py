@@ -4,10 +4,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.agreement import AndMask, combine
-from craik.experiments.agreement.random_gradients import EXPERIMENT
-from craik.experiments.agreement.random_gradients import run as random_gradients
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn.agreement import AndMask, combine
+from mechlearn_zoo.experiments.agreement.random_gradients import EXPERIMENT
+from mechlearn_zoo.experiments.agreement.random_gradients import run as random_gradients
 
 TINY = replace(EXPERIMENT.presets["quick"].config, components=500, counts=(2, 4, 8, 16, 120), repeats=4)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import conflict_oracles as oracle
-from craik.experiments.conflict.basis.masks import (
+from mechlearn_zoo.experiments.conflict.basis.masks import (
     Components,
     Directions,
     disagreement,
@@ -17,8 +17,8 @@ from craik.experiments.conflict.basis.masks import (
     of_eigenbasis,
     of_units,
 )
-from craik.experiments.conflict.basis.run import PRESETS, Choosing, run
-from craik.experiments.conflict.rotated.subspaces import differing
+from mechlearn_zoo.experiments.conflict.basis.run import PRESETS, Choosing, run
+from mechlearn_zoo.experiments.conflict.rotated.subspaces import differing
 
 E, N, INPUTS, OUTPUTS = 6, 9, 4, 3
 

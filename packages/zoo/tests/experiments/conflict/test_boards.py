@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.conflict import basis, codes, colours, needs, null, peers, rotated, spirals, units
-from craik.experiments.conflict.methods import METHODS, rotation
-from craik.experiments.conflict.rotated.subspaces import differing, train_subspace
-from craik.experiments.conflict.shortcuts.looks import Looks
-from craik.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled, train
-from craik.experiments.conflict.tables import Sites, table
-from craik.lab import EarlyStopping, Rows, judge
-from craik.tasks.boards.spirals import SpiralsData, Split
-from craik.tasks.pictures.coloured_digits import coloured_digits
-from craik.tasks.tables.codes import CORNERS
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.conflict import basis, codes, colours, needs, null, peers, rotated, spirals, units
+from mechlearn_zoo.experiments.conflict.methods import METHODS, rotation
+from mechlearn_zoo.experiments.conflict.rotated.subspaces import differing, train_subspace
+from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks
+from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled, train
+from mechlearn_zoo.experiments.conflict.tables import Sites, table
+from mechlearn_zoo.tasks.boards.spirals import SpiralsData, Split
+from mechlearn_zoo.tasks.pictures.coloured_digits import coloured_digits
+from mechlearn_zoo.tasks.tables.codes import CORNERS
 
 SMALL = {"steps": 3, "examples": 32, "batch": 8, "hidden": 8, "environments": 3}
 

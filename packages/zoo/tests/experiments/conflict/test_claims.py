@@ -2,8 +2,8 @@
 
 import pytest
 
-from craik.experiments.conflict import basis, colours, needs, peers, rotated, spirals, units
-from craik.lab import Rows, judge, where_stopped
+from claimlab import Rows, judge, where_stopped
+from mechlearn_zoo.experiments.conflict import basis, colours, needs, peers, rotated, spirals, units
 
 
 def test_of_peers_those_count_that_are_best_at_their_ends_and_those_that_are_best_stopped():

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Qualitative
-from craik.experiments.conflict.examples import EXPERIMENT
-from craik.experiments.conflict.examples.run import METHODS, Combination, by_example
-from craik.lab import Rows, judge
-from craik.nn.perceptrons import mlp
+from claimlab import Rows, judge
+from mechlearn.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Qualitative
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.conflict.examples import EXPERIMENT
+from mechlearn_zoo.experiments.conflict.examples.run import METHODS, Combination, by_example
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, examples=24, batch=12, hidden=4, epochs=2)
 

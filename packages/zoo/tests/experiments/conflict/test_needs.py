@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.conflict.methods import rotation
-from craik.experiments.conflict.needs.run import AND, PRESETS, VARIANTS, Variant, on_shortcuts, train
-from craik.experiments.conflict.shortcuts.training import Board, make_model
+from mechlearn_zoo.experiments.conflict.methods import rotation
+from mechlearn_zoo.experiments.conflict.needs.run import AND, PRESETS, VARIANTS, Variant, on_shortcuts, train
+from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, make_model
 
 SMALL = replace(PRESETS["quick"].config, environments=3, examples=32, batch=8, hidden=8, steps=3, shortcuts=4)
 

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from craik.experiments.conflict import peers
-from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.tables import Sites, table, train
-from craik.lab import EarlyStopping
-from craik.tasks.tables.codes import CORNERS, Writing, coded_digits
+from claimlab import EarlyStopping
+from mechlearn_zoo.experiments.conflict import peers
+from mechlearn_zoo.experiments.conflict.methods import METHODS
+from mechlearn_zoo.experiments.conflict.tables import Sites, table, train
+from mechlearn_zoo.tasks.tables.codes import CORNERS, Writing, coded_digits
 
 SMALL = Sites(sites=3, rows=40, batch=8)
 

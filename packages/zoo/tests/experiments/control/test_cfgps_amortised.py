@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import torch
 
-from craik.experiments.control.cfgps_amortised import EXPERIMENT
-from craik.experiments.control.cfgps_amortised.run import history, run
-from craik.experiments.control.library import make_library, wander
-from craik.lab import EarlyStopping, Rows, judge
-from craik.methods.control.counterfactual import rollouts
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.control.cfgps_amortised import EXPERIMENT
+from mechlearn_zoo.experiments.control.cfgps_amortised.run import history, run
+from mechlearn_zoo.experiments.control.library import make_library, wander
+from mechlearn_zoo.methods.control.counterfactual import rollouts
 
 SMALL = replace(
     EXPERIMENT.presets["quick"].config, levels=30, logged=10, steps=5, evidence=(1, 5), updates=3, batch=8, hidden=8

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.cfgps_levels import EXPERIMENT
-from craik.experiments.control.cfgps_levels.run import ARMS, run
-from craik.experiments.control.library import drifting
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.cfgps_levels import EXPERIMENT
+from mechlearn_zoo.experiments.control.cfgps_levels.run import ARMS, run
+from mechlearn_zoo.experiments.control.library import drifting
 
 SMALL = replace(
     EXPERIMENT.presets["quick"].config,

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.crar_rooms import EXPERIMENT
-from craik.experiments.control.crar_rooms.run import ARMS, identified, make_walk, run
-from craik.lab import Rows, judge
-from craik.tasks.finite.grids import two_rooms
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.crar_rooms import EXPERIMENT
+from mechlearn_zoo.experiments.control.crar_rooms.run import ARMS, identified, make_walk, run
+from mechlearn_zoo.tasks.finite.grids import two_rooms
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, size=6, walked=100, updates=3, batch=8)
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.control.empowerment_maze import EXPERIMENT
-from craik.experiments.control.empowerment_maze.run import run
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.empowerment_maze import EXPERIMENT
+from mechlearn_zoo.experiments.control.empowerment_maze.run import run
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, size=9, room=7, noise=(0.0, 0.2), ahead=1, steps=3, horizons=(2, 6))
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.entropy_landscape import EXPERIMENT
-from craik.experiments.control.entropy_landscape.run import ascend, run
-from craik.lab import Rows, judge
-from craik.methods.control.entropy import objective
-from craik.tasks.finite.grids import open_grid
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.entropy_landscape import EXPERIMENT
+from mechlearn_zoo.experiments.control.entropy_landscape.run import ascend, run
+from mechlearn_zoo.methods.control.entropy import objective
+from mechlearn_zoo.tasks.finite.grids import open_grid
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, size=4, starts=4, taus=(0.0, 0.3), rates=(10.0,), steps=40, directions=5)
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.actors import ActorCritic
-from craik.experiments.control.impala_lag import EXPERIMENT
-from craik.experiments.control.impala_lag import run as lag
-from craik.lab import Rows, judge
-from craik.methods.control import collect
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.actors import ActorCritic
+from mechlearn_zoo.experiments.control.impala_lag import EXPERIMENT
+from mechlearn_zoo.experiments.control.impala_lag import run as lag
+from mechlearn_zoo.methods.control import collect
 
 TINY = replace(EXPERIMENT.presets["quick"].config, lags=(0, 2), updates=4, envs=8, mdps=1)
 
@@ -60,7 +60,7 @@ def test_rows_repeat_and_draw(rows):
     assert EXPERIMENT.progress(TINY, rows[0])[0] == 0
 
 
-@pytest.mark.extra("rl", "ale_py")
+@pytest.mark.extra("paper", "ale_py")
 def test_the_paper_preset_learns_from_games(monkeypatch):
     paper = replace(EXPERIMENT.presets["paper"].config, lags=(1,), updates=2, envs=8, steps=3, mdps=1)
     monkeypatch.setattr(lag, "GAMES", ("pong",))

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.control.max_chain import EXPERIMENT
-from craik.experiments.control.max_chain.explorers import METHODS
-from craik.experiments.control.max_chain.run import closed_form, explore, run
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.max_chain import EXPERIMENT
+from mechlearn_zoo.experiments.control.max_chain.explorers import METHODS
+from mechlearn_zoo.experiments.control.max_chain.run import closed_form, explore, run
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, lengths=(5,), episodes=4, watched=2, draws=2000)
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.one_shot_towers import EXPERIMENT
-from craik.experiments.control.one_shot_towers.run import ARMS, examples, loop, run, split
-from craik.lab import Halves, Rows, judge
-from craik.tasks.agents.towers import demonstrate, expert, solved
+from claimlab import Halves, Rows, judge
+from mechlearn_zoo.experiments.control.one_shot_towers import EXPERIMENT
+from mechlearn_zoo.experiments.control.one_shot_towers.run import ARMS, examples, loop, run, split
+from mechlearn_zoo.tasks.agents.towers import demonstrate, expert, solved
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, blocks=4, updates=2, batch=6, units=4, draws=1, tested=5)
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.actors import ActorCritic
-from craik.experiments.control.popart_tasks import EXPERIMENT
-from craik.experiments.control.popart_tasks import run as tasks
-from craik.lab import Rows, judge
-from craik.methods.control import collect
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.actors import ActorCritic
+from mechlearn_zoo.experiments.control.popart_tasks import EXPERIMENT
+from mechlearn_zoo.experiments.control.popart_tasks import run as tasks
+from mechlearn_zoo.methods.control import collect
 
 TINY = replace(EXPERIMENT.presets["quick"].config, updates=3, envs=2)
 
@@ -57,7 +57,7 @@ def test_rows_repeat_and_draw(rows):
     assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
 
 
-@pytest.mark.extra("rl", "ale_py")
+@pytest.mark.extra("paper", "ale_py")
 def test_the_paper_preset_learns_from_games(monkeypatch):
     monkeypatch.setattr(tasks, "METHODS", {"popart": tasks.METHODS["popart"]})
     paper = replace(EXPERIMENT.presets["paper"].config, updates=2, envs=1, steps=3)

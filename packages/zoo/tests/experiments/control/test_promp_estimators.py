@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.promp_estimators import EXPERIMENT
-from craik.experiments.control.promp_estimators import run as estimators
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.control.promp_estimators import EXPERIMENT
+from mechlearn_zoo.experiments.control.promp_estimators import run as estimators
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, mdps=2, horizons=(2, 3))
 

@@ -4,14 +4,14 @@ import pytest
 import torch
 
 import mujoco_made_up
-from craik.experiments.distill import bodies
-from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers, parts
-from craik.experiments.distill.ablations import run as distill_ablations
-from craik.experiments.distill.ablations.variants import PARTS, Trial
-from craik.experiments.distill.bodies import with_other_trajectories
-from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.lab import Rows, judge
-from craik.tasks.bodies.mujoco import Sizes
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.ablations import EXPERIMENT, fixed_teachers, parts
+from mechlearn_zoo.experiments.distill.ablations import run as distill_ablations
+from mechlearn_zoo.experiments.distill.ablations.variants import PARTS, Trial
+from mechlearn_zoo.experiments.distill.bodies import with_other_trajectories
+from mechlearn_zoo.experiments.distill.mujoco import run as distill_mujoco
+from mechlearn_zoo.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 SMALL = replace(bodies.TRAININGS["quick"], **mujoco_made_up.TINY | {"train": 80})

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.distill import Unrolling
-from craik.experiments.distill.board import EXPERIMENT, boards
-from craik.experiments.distill.board import run as board
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn.distill import Unrolling
+from mechlearn_zoo.experiments.distill.board import EXPERIMENT, boards
+from mechlearn_zoo.experiments.distill.board import run as board
 
 
 @pytest.fixture(scope="module")

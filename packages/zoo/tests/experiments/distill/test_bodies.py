@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from craik.experiments.distill.bodies import Look, Training, looks_of, make_student, rows_of, watch
-from craik.experiments.distill.measured import Measured
-from craik.lab import Rows, Saved
-from craik.tasks.bodies.mujoco import Sizes
+from claimlab import Rows, Saved
+from mechlearn_zoo.experiments.distill.bodies import Look, Training, looks_of, make_student, rows_of, watch
+from mechlearn_zoo.experiments.distill.measured import Measured
+from mechlearn_zoo.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 

@@ -5,13 +5,13 @@ import pytest
 import torch
 from torch import Generator, nn
 
-from craik.distill import Distillation
-from craik.experiments.distill import bodies
-from craik.experiments.distill.equal import EXPERIMENT, problems
-from craik.experiments.distill.equal import run as equal
-from craik.experiments.distill.equal.counting import operations
-from craik.experiments.distill.equal.rivals import Learner, Setting
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn.distill import Distillation
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.equal import EXPERIMENT, problems
+from mechlearn_zoo.experiments.distill.equal import run as equal
+from mechlearn_zoo.experiments.distill.equal.counting import operations
+from mechlearn_zoo.experiments.distill.equal.rivals import Learner, Setting
 from mujoco_made_up import made_up_data
 
 TINY = replace(EXPERIMENT.presets["quick"].config, tasks=("xor",), trials=1, budget=12, looks=2)

@@ -4,13 +4,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.distill.life import EXPERIMENT
-from craik.experiments.distill.life import networks as _life_networks
-from craik.experiments.distill.life import run as distill_life
-from craik.experiments.distill.life.convolutions import scaled_convolutions
-from craik.experiments.distill.life.networks import Setting
-from craik.lab import Rows, judge
-from craik.tasks.pictures.life import life
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.distill.life import EXPERIMENT
+from mechlearn_zoo.experiments.distill.life import networks as _life_networks
+from mechlearn_zoo.experiments.distill.life import run as distill_life
+from mechlearn_zoo.experiments.distill.life.convolutions import scaled_convolutions
+from mechlearn_zoo.experiments.distill.life.networks import Setting
+from mechlearn_zoo.tasks.pictures.life import life
 
 pytest.importorskip("optuna")
 

@@ -1,5 +1,5 @@
-from craik.experiments.distill.measured import Measured, best_of_seeds, ratio, shortened, summary
-from craik.lab import Rows
+from claimlab import Rows
+from mechlearn_zoo.experiments.distill.measured import Measured, best_of_seeds, ratio, shortened, summary
 
 ROWS = Rows(
     {"seed": seed, "selection": selection, "test": test}

@@ -6,15 +6,15 @@ import torch
 from torch import nn
 
 import mujoco_made_up
-from craik.distill import HiddenSquaredError, Lesson, calls
-from craik.distill.forward.students import student_function
-from craik.experiments.distill import bodies
-from craik.experiments.distill.mujoco import EXPERIMENT, model_based
-from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.lab import Rows, judge
-from craik.params import parameters_of
-from craik.tasks.bodies.quantiles import BINS, bin_errors, quantiles
-from craik.tasks.privileged import Part, PrivilegedData
+from claimlab import Rows, judge
+from mechlearn.distill import HiddenSquaredError, Lesson, calls
+from mechlearn.distill.forward.students import student_function
+from mechlearn.params import parameters_of
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.mujoco import EXPERIMENT, model_based
+from mechlearn_zoo.experiments.distill.mujoco import run as distill_mujoco
+from mechlearn_zoo.tasks.bodies.quantiles import BINS, bin_errors, quantiles
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 METHODS = ("no-teacher", "ldt", "ssm", "stacked", "pairs")
 TINY = replace(EXPERIMENT.presets["model-based"].config, rounds=2, grid_batch=(6,), **mujoco_made_up.TINY)
@@ -93,7 +93,7 @@ def test_a_stacked_model_is_a_student_under_a_dummy_teacher():
     lesson = Lesson(world, Dummy(), storeys, lambda p, y: p.sum(1), 1.0, HiddenSquaredError())
     with student_function(world, storeys) as function:
         _, hidden = function(parameters_of(world), x)
-    from craik.distill.teachers.signals import pack, unpack  # what the library does with a teacher's output
+    from mechlearn.distill.teachers.signals import pack, unpack  # what the library does with a teacher's output
 
     taught = lesson.teaching_losses(hidden, unpack(*pack(lesson.teacher(following), storeys)), len(x))
     torch.testing.assert_close(world.losses(x, following), taught)

@@ -4,15 +4,15 @@ import pytest
 import torch
 
 import mujoco_made_up
-from craik.experiments.distill import bodies
-from craik.experiments.distill.measured import shortened
-from craik.experiments.distill.mujoco import EXPERIMENT, baselines
-from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.experiments.distill.mujoco.claims import TABLE
-from craik.experiments.distill.mujoco.measures import GapAtEqualFit, GapDifference
-from craik.lab import Rows, judge
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.bodies.mujoco import Sizes
+from claimlab import Rows, judge
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.measured import shortened
+from mechlearn_zoo.experiments.distill.mujoco import EXPERIMENT, baselines
+from mechlearn_zoo.experiments.distill.mujoco import run as distill_mujoco
+from mechlearn_zoo.experiments.distill.mujoco.claims import TABLE
+from mechlearn_zoo.experiments.distill.mujoco.measures import GapAtEqualFit, GapDifference
+from mechlearn_zoo.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 TINY = replace(

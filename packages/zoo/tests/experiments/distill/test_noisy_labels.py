@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from craik.experiments.distill.noisy_labels import EXPERIMENT
-from craik.experiments.distill.noisy_labels import calibration as _calibration
-from craik.experiments.distill.noisy_labels import run as distill_noisy_labels
-from craik.lab import Rows, judge
-from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.distill.noisy_labels import EXPERIMENT
+from mechlearn_zoo.experiments.distill.noisy_labels import calibration as _calibration
+from mechlearn_zoo.experiments.distill.noisy_labels import run as distill_noisy_labels
+from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, noisy_labels
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config,

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.distill.population import EXPERIMENT
-from craik.experiments.distill.population import run as population
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.distill.population import EXPERIMENT
+from mechlearn_zoo.experiments.distill.population import run as population
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config,

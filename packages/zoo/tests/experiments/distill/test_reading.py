@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.distill import bodies
-from craik.experiments.distill.reading import EXPERIMENT
-from craik.experiments.distill.reading import run as reading
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.reading import EXPERIMENT
+from mechlearn_zoo.experiments.distill.reading import run as reading
 from mujoco_made_up import made_up_data
 
 TINY = replace(

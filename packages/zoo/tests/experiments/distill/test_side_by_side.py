@@ -4,13 +4,13 @@ import pytest
 import torch
 
 import mujoco_made_up
-from craik.experiments.distill import bodies
-from craik.experiments.distill.mujoco import EXPERIMENT
-from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.experiments.distill.mujoco.baselines import Setting
-from craik.experiments.distill.mujoco.side_by_side import batched, flushed_denormals
-from craik.tasks.bodies.mujoco import Sizes
-from craik.tasks.bodies.rollouts import ENVIRONMENTS
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.mujoco import EXPERIMENT
+from mechlearn_zoo.experiments.distill.mujoco import run as distill_mujoco
+from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting
+from mechlearn_zoo.experiments.distill.mujoco.side_by_side import batched, flushed_denormals
+from mechlearn_zoo.tasks.bodies.mujoco import Sizes
+from mechlearn_zoo.tasks.bodies.rollouts import ENVIRONMENTS
 from mujoco_made_up import made_up_data
 
 TINY = replace(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.distill.stream import EXPERIMENT
-from craik.experiments.distill.stream import run as stream
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.distill.stream import EXPERIMENT
+from mechlearn_zoo.experiments.distill.stream import run as stream
 
 
 def config(**changes):

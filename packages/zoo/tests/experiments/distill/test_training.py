@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.training import check_split, now_and_then
+from mechlearn.distill.examples.streams import Stream
+from mechlearn_zoo.experiments.distill.training import check_split, now_and_then
 
 
 def test_batches_visit_every_row_once_a_pass():

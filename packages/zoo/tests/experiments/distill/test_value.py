@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.distill.value import EXPERIMENT
-from craik.experiments.distill.value import run as value
-from craik.experiments.distill.value.tables import counted, ridge
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.distill.value import EXPERIMENT
+from mechlearn_zoo.experiments.distill.value import run as value
+from mechlearn_zoo.experiments.distill.value.tables import counted, ridge
 
 TINY = {"side": 2, "examples": 40, "frames": 2, "horizon": 20, "rounds": 2, "inner_steps": 2, "student_steps": 2, "batch": 4,
         "hidden": 4, "every": 1}  # fmt: skip

@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.distill import Ragged
-from craik.experiments.distill.xor import EXPERIMENT
-from craik.experiments.distill.xor import run as distill_xor
-from craik.experiments.distill.xor.looks import LOOKS, NOISE, Looking, looked_at
-from craik.lab import Rows, judge
-from craik.trajectories import Trajectories
+from claimlab import Rows, judge
+from mechlearn.distill import Ragged
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.distill.xor import EXPERIMENT
+from mechlearn_zoo.experiments.distill.xor import run as distill_xor
+from mechlearn_zoo.experiments.distill.xor.looks import LOOKS, NOISE, Looking, looked_at
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config,

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from craik.distill import Unrolling
-from craik.experiments.distill import bodies
-from craik.experiments.distill.board import run as board
-from craik.experiments.language.grammar import run as grammar
-from craik.experiments.own_data.codes import run as own_codes
-from craik.experiments.skips.options import run as options
-from craik.experiments.spirals.sensitivity import run as sensitivity
-from craik.experiments.spirals.training import Training
-from craik.lab import load
-from craik.lab.running.checkpoints import loops
-from craik.tasks import caching
-from craik.tasks.text.code_tokens import code_tokens
+from claimlab import load
+from claimlab.running.checkpoints import loops
+from mechlearn.distill import Unrolling
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.board import run as board
+from mechlearn_zoo.experiments.language.grammar import run as grammar
+from mechlearn_zoo.experiments.own_data.codes import run as own_codes
+from mechlearn_zoo.experiments.skips.options import run as options
+from mechlearn_zoo.experiments.spirals.sensitivity import run as sensitivity
+from mechlearn_zoo.experiments.spirals.training import Training
+from mechlearn_zoo.tasks import caching
+from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 from mujoco_made_up import TINY as BODIES
 from mujoco_made_up import made_up_data
 
@@ -180,7 +180,7 @@ def small(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(sensitivity, "VARIANTS", dict.fromkeys(sensitivity.VARIANTS, training))
     monkeypatch.setattr(bodies, "mujoco", made_up_data)
     monkeypatch.setitem(bodies.TRAININGS, "quick", replace(bodies.TRAININGS["quick"], **BODIES | {"train": 80}))
-    return lambda name: _small(load(name.partition(",")[0], "craik.experiments"), TINY[name])
+    return lambda name: _small(load(name.partition(",")[0], "mechlearn_zoo.experiments"), TINY[name])
 
 
 def _small(experiment, changes):

@@ -1,12 +1,12 @@
 import re
 from pathlib import Path
 
-import craik.experiments
+import mechlearn_zoo.experiments
 
 
 def test_no_experiment_loads_what_draws():
     """A worker draws nothing, and matplotlib would be most of what it loads: annotations and functions name it alone."""
-    (folder,) = craik.experiments.__path__
+    (folder,) = mechlearn_zoo.experiments.__path__
     loading = [
         str(path)
         for path in [*Path(folder).rglob("*.py"), Path(folder).parent / "lab" / "drawing.py"]

@@ -11,9 +11,11 @@ import re
 import pytest
 from safetensors.torch import load_file
 
-from craik import cli
+from mechlearn import cli
 
-pytestmark = pytest.mark.skipif("test" not in os.environ.get("CRAIK_EXTRAS", "").split(","), reason="minutes: `make extras`")
+pytestmark = pytest.mark.skipif(
+    "test" not in os.environ.get("MECHLEARN_EXTRAS", "").split(","), reason="minutes: `make extras`"
+)
 
 EXPERIMENTS = {
     "divide-and-conquer": (),
@@ -35,9 +37,9 @@ EXPERIMENTS = {
     "seqgan": (),
     "reprogramming": (),
     "poisoning": (),
-    "impala-lag": ("rl", "gymnasium", "ale_py"),
-    "popart-tasks": ("rl", "gymnasium", "ale_py"),
-    "promp-corners": ("rl", "gymnasium", "mujoco"),
+    "impala-lag": ("paper", "gymnasium", "ale_py"),
+    "popart-tasks": ("paper", "gymnasium", "ale_py"),
+    "promp-corners": ("paper", "gymnasium", "mujoco"),
 }
 """By name, with the extra and the packages that the paper preset takes."""
 
@@ -101,6 +103,6 @@ def parameters(tensors):
 def kept(path):
     """The rows of a checkpoint, without their time; and how far its loops are."""
     data = path.read_bytes()
-    facts = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["craik"])
+    facts = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["mechlearn"])
     rows = [{key: value for key, value in row.items() if key != "seconds"} for row in facts["rows"]]
     return rows, {name: (one["done"], len(one["values"]), one["finished"]) for name, one in facts["loops"].items()}

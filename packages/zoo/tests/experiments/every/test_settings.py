@@ -7,9 +7,9 @@ from typing import Union, get_args, get_origin
 
 import pytest
 
-from craik.lab.experiment import listing, load
-from craik.lab.fields import parse_value, settings_of
-from craik.lab.values import written
+from claimlab.experiment import listing, load
+from claimlab.fields import parse_value, settings_of
+from claimlab.values import written
 
 MEANS = {
     ("seed", 0): "",  # a negative seed is refused by `plan`, for all experiments
@@ -63,9 +63,9 @@ def low_values(hint):
     return {int: [0, -1], float: [-1.0, math.nan, math.inf]}.get(hint, [])
 
 
-@pytest.mark.parametrize("name", [one.name for one in listing("craik.experiments")])
+@pytest.mark.parametrize("name", [one.name for one in listing("mechlearn_zoo.experiments")])
 def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(name):
-    experiment = load(name, "craik.experiments")
+    experiment = load(name, "mechlearn_zoo.experiments")
     for setting in settings_of(experiment.config):
         for value in low_values(setting.type):
             meaning = MEANS.get((setting.name, value))
@@ -95,10 +95,10 @@ def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(
 )
 def test_what_is_too_large_or_does_not_fit_the_rest_is_refused(name, changes):
     with pytest.raises(ValueError, match=r"should .*Found "):
-        replace(load(name, "craik.experiments").presets["quick"].config, **changes)
+        replace(load(name, "mechlearn_zoo.experiments").presets["quick"].config, **changes)
 
 
 def test_the_command_line_reads_every_field_of_every_experiment():
-    for name in (one.name for one in listing("craik.experiments")):
-        for setting in settings_of(load(name, "craik.experiments").config):
+    for name in (one.name for one in listing("mechlearn_zoo.experiments")):
+        for setting in settings_of(load(name, "mechlearn_zoo.experiments").config):
             assert parse_value(setting, written(setting.default)) == setting.default

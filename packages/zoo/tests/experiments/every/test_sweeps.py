@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from craik.experiments.agreement.coloured_digits import methods as coloured_digits
-from craik.experiments.agreement.coloured_digits.run import RANGES as COLOURED
-from craik.experiments.skips.accuracy.run import RANGES as ACCURACY
-from craik.experiments.skips.search import run as skips_search
-from craik.experiments.spirals.mechanism.run import RANGES as SPIRALS
-from craik.experiments.spirals.search import run as spirals_search
-from craik.lab import judge
-from craik.lab.experiment import load
-from craik.lab.running.runfiles import find_runs
-from craik.lab.sweeping.plan import sweep
+from claimlab import judge
+from claimlab.experiment import load
+from claimlab.running.runfiles import find_runs
+from claimlab.sweeping.plan import sweep
+from mechlearn_zoo.experiments.agreement.coloured_digits import methods as coloured_digits
+from mechlearn_zoo.experiments.agreement.coloured_digits.run import RANGES as COLOURED
+from mechlearn_zoo.experiments.skips.accuracy.run import RANGES as ACCURACY
+from mechlearn_zoo.experiments.skips.search import run as skips_search
+from mechlearn_zoo.experiments.spirals.mechanism.run import RANGES as SPIRALS
+from mechlearn_zoo.experiments.spirals.search import run as spirals_search
 
-PACKAGE = "craik.experiments"
-RESULTS = Path(__file__).parents[4] / "results"
+PACKAGE = "mechlearn_zoo.experiments"
+RESULTS = Path(__file__).parents[3] / "results"
 
 SEARCHES = {
     "spirals-search": ("spirals", "spirals/search"),
@@ -74,7 +74,7 @@ def test_every_method_of_a_sweep_has_the_same_number_of_trials_and_validation_ro
 @pytest.mark.parametrize("search", SEARCHES)
 def test_recorded_rows_of_a_search_are_readable_and_their_claims_are_judged_as_ever(search):
     experiment, runs = (
-        load(search, "craik.experiments"),
+        load(search, "mechlearn_zoo.experiments"),
         [run for run in find_runs(RESULTS / SEARCHES[search][1]) if not run.is_older],
     )
     assert runs

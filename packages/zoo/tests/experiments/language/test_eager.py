@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.language import eager
-from craik.experiments.language.eager.run import Config, learned
-from craik.experiments.language.eager.transformer import Transformer
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.language import eager
+from mechlearn_zoo.experiments.language.eager.run import Config, learned
+from mechlearn_zoo.experiments.language.eager.transformer import Transformer
 
 CONFIG = Config(trained=(1,), tested=(1, 2, 3, 6, 8), pads=(0, 2), steps=2, batch=4, width=8, units=8, tests=3,
                 validated=2, transformer_width=8, every=1, enough=0.0)  # fmt: skip

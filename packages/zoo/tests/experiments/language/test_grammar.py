@@ -2,10 +2,10 @@
 
 import pytest
 
-from craik.experiments.language import grammar
-from craik.experiments.language.grammar.run import Config, scored
-from craik.lab import Rows, judge
-from craik.tasks.text.code_tokens import code_tokens
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.language import grammar
+from mechlearn_zoo.experiments.language.grammar.run import Config, scored
+from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 
 
 @pytest.fixture(scope="module")

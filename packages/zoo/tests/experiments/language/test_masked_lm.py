@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.language.masked_lm import EXPERIMENT
-from craik.experiments.language.masked_lm.claims import later, taught
-from craik.experiments.language.masked_lm.run import Config, corpus, distilled, fresh, token_losses
-from craik.experiments.language.masked_lm.two_way import TwoWay
-from craik.lab import EarlyStopping, Rows, judge
-from craik.methods.language.masked import Corruption
-from craik.tasks.text.code_tokens import NO_ROLE, ROLES
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.language.masked_lm import EXPERIMENT
+from mechlearn_zoo.experiments.language.masked_lm.claims import later, taught
+from mechlearn_zoo.experiments.language.masked_lm.run import Config, corpus, distilled, fresh, token_losses
+from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
+from mechlearn_zoo.methods.language.masked import Corruption
+from mechlearn_zoo.tasks.text.code_tokens import NO_ROLE, ROLES
 from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(modules=10, words=30, window=8, width=8, layers=1, steps=2, labelled=(32,), tuning=10, reached=100.0)

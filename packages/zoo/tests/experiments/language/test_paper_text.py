@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.language import eager, grammar, masked_lm, seqgan, temperature_sweep, trellis, winograd
+from mechlearn_zoo.experiments.language import eager, grammar, masked_lm, seqgan, temperature_sweep, trellis, winograd
 
 FEW = {"vocabulary": 100, "sequences": 8, "epochs": 1, "rounds": 1, "judge_epochs": 1, "judge_steps": 1, "batch": 4}
 

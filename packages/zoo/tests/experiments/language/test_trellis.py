@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.language.trellis import EXPERIMENT
-from craik.experiments.language.trellis.claims import tied
-from craik.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
-from craik.lab import Halves, Rows, judge
+from claimlab import Halves, Rows, judge
+from mechlearn_zoo.experiments.language.trellis import EXPERIMENT
+from mechlearn_zoo.experiments.language.trellis.claims import tied
+from mechlearn_zoo.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
 from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(hidden=4, levels=3, dilations=(1, 2), epochs=1, batch=400, code_steps=1, modules=2, words=20, window=5)

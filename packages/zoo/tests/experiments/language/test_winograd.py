@@ -3,10 +3,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.language.winograd import EXPERIMENT
-from craik.experiments.language.winograd.run import Config, choice_losses, fresh, probe, right, scorer_of, world_of, written
-from craik.lab import judge
-from craik.methods.language.scoring import Scorer
+from claimlab import judge
+from mechlearn_zoo.experiments.language.winograd import EXPERIMENT
+from mechlearn_zoo.experiments.language.winograd.run import (
+    Config,
+    choice_losses,
+    fresh,
+    probe,
+    right,
+    scorer_of,
+    world_of,
+    written,
+)
+from mechlearn_zoo.methods.language.scoring import Scorer
 from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.experiments.mazes.crar import EXPERIMENT
-from craik.experiments.mazes.crar.run import Networks, Steps, run, score, wander
-from craik.lab import Rows, judge
-from craik.tasks.finite.keys import mazes_with_keys
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.mazes.crar import EXPERIMENT
+from mechlearn_zoo.experiments.mazes.crar.run import Networks, Steps, run, score, wander
+from mechlearn_zoo.tasks.finite.keys import mazes_with_keys
 
 SMALL = replace(
     EXPERIMENT.presets["quick"].config,
@@ -70,7 +70,7 @@ def test_looks_change_nothing_of_a_training(rows, monkeypatch):
     looked = [row for row in rows.by("seed")[1000] if row["kind"] == "depth"]
     assert all(row["stopped_at"] in (1 / 3, 2 / 3, 1.0) for row in looked)
     assert all(row["stopped_return"] == row["return"] for row in looked if row["stopped_at"] == 1.0)
-    monkeypatch.setattr("craik.experiments.mazes.crar.run.LOOKS", 1)
+    monkeypatch.setattr("mechlearn_zoo.experiments.mazes.crar.run.LOOKS", 1)
     alone = [row for row in run(replace(SMALL, seed=1000, depths=(0,))) if row["kind"] == "depth" and row["depth"] == 0]
     ends = [
         [{k: v for k, v in row.items() if k != "seed" and "stopped" not in k} for row in some if row["arm"] != "misled"]
@@ -102,7 +102,7 @@ def test_who_knows_the_way_takes_the_fewest_moves():
         values = []
         for walls, keys, walker in observations:
             number = next(i for i in range(6) if torch.equal(~world.free[i], walls.bool()) and keys.flatten()[world.keys[i, 0]])
-            from craik.tasks.finite.grids import Grid
+            from mechlearn_zoo.tasks.finite.grids import Grid
 
             grid = Grid(world.free[number])
             index = grid.index.flatten()

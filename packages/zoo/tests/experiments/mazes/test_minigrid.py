@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.mazes.minigrid import EXPERIMENT
-from craik.experiments.mazes.minigrid.run import METHODS, endless, fresh, run
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.mazes.minigrid import EXPERIMENT
+from mechlearn_zoo.experiments.mazes.minigrid.run import METHODS, endless, fresh, run
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, envs=2, steps=24, rollouts=5)
 
@@ -15,7 +15,7 @@ def rows():
     return Rows({"seed": seed, **row} for seed in (1000, 1001) for row in run(replace(SMALL, seed=seed)))
 
 
-@pytest.mark.extra("rl", "minigrid")
+@pytest.mark.extra("paper", "minigrid")
 def test_the_rows_can_be_judged_and_drawn(rows):
     assert all(judge(claim, rows, "quick").measured is not None for claim in EXPERIMENT.claims)
     assert list(EXPERIMENT.figures(rows)) == ["rooms"]
@@ -23,12 +23,12 @@ def test_the_rows_can_be_judged_and_drawn(rows):
     assert EXPERIMENT.progress(SMALL, rows[-1])[0] == 1
 
 
-@pytest.mark.extra("rl", "minigrid")
+@pytest.mark.extra("paper", "minigrid")
 def test_the_same_seed_gives_the_same_rows(rows):
     assert [{"seed": 1000, **row} for row in run(replace(SMALL, seed=1000))] == list(rows.by("seed")[1000])
 
 
-@pytest.mark.extra("rl", "minigrid")
+@pytest.mark.extra("paper", "minigrid")
 def test_the_paper_preset_s_rooms_are_acted_in():
     config = replace(EXPERIMENT.presets["paper"].config, envs=2, steps=4, rollouts=5)
     found = Rows(run(config))
@@ -43,7 +43,7 @@ def test_what_is_new_is_that_of_an_episode():
 
 
 def test_a_roll_out_that_tells_of_no_ends():
-    from craik.methods.control import Rollout
+    from mechlearn_zoo.methods.control import Rollout
 
     ends = torch.tensor([[True, False], [False, True]])
     made = Rollout(

@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.experiments.mazes.skips import EXPERIMENT
-from craik.experiments.mazes.skips.run import ARMS, Forward, ahead, run
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.mazes.skips import EXPERIMENT
+from mechlearn_zoo.experiments.mazes.skips.run import ARMS, Forward, ahead, run
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, walkers=8, steps=12, rollouts=5)
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.mazes.television import EXPERIMENT, rewards
-from craik.experiments.mazes.television import run as tv
-from craik.lab import Rows, judge
-from craik.tasks.finite.mazes import maze
-from craik.tasks.finite.television import television
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.mazes.television import EXPERIMENT, rewards
+from mechlearn_zoo.experiments.mazes.television import run as tv
+from mechlearn_zoo.tasks.finite.mazes import maze
+from mechlearn_zoo.tasks.finite.television import television
 
 TINY = replace(EXPERIMENT.presets["quick"].config, walkers=2, steps=6, rollouts=5, pair_updates=1)
 

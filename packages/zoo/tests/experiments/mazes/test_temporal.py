@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.experiments.mazes.temporal import EXPERIMENT
-from craik.experiments.mazes.temporal.run import ARMS, KINDS, keep, make, one, run, shared, value
-from craik.lab import Rows, judge
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.scenarios import GOAL, WALL, levels
+from claimlab import Rows, judge
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.mazes.temporal import EXPERIMENT
+from mechlearn_zoo.experiments.mazes.temporal.run import ARMS, KINDS, keep, make, one, run, shared, value
+from mechlearn_zoo.tasks.finite.scenarios import GOAL, WALL, levels
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, levels=2, unseen=3, hidden=4, steps=6)
 

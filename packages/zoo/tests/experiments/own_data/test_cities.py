@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from craik.experiments.own_data import cities
-from craik.experiments.own_data.cities import run
-from craik.lab import LabError, Rows, judge
-from craik.tasks.tables.five_cities import CITIES
+from claimlab import LabError, Rows, judge
+from mechlearn_zoo.experiments.own_data import cities
+from mechlearn_zoo.experiments.own_data.cities import run
+from mechlearn_zoo.tasks.tables.five_cities import CITIES
 
 EXPERIMENT = cities.EXPERIMENT
 HEADER = "No,year,month,day,hour,season,PM_Local,PM_US Post,DEWP,HUMI,PRES,TEMP,cbwd,Iws,precipitation,Iprec\n"

@@ -8,11 +8,11 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 import methods_oracles
-from craik.agreement import Agreement, AndMask, GeometricMean, Homogeneous, Mean, Qualitative
-from craik.experiments.own_data import linear_units
-from craik.experiments.own_data.linear_units import directions, run
-from craik.experiments.own_data.linear_units.training import METHODS, Settings, penalised, train
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, Homogeneous, Mean, Qualitative
+from mechlearn_zoo.experiments.own_data import linear_units
+from mechlearn_zoo.experiments.own_data.linear_units import directions, run
+from mechlearn_zoo.experiments.own_data.linear_units.training import METHODS, Settings, penalised, train
 from normalise_oracles import published_step
 
 EXPERIMENT = linear_units.EXPERIMENT

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.estimators.distilling import students
-from craik.experiments.own_data import calibration, codes, columns, privileged, tag, wards, weak, writers
-from craik.experiments.own_data.comparing import METHODS, candidates, table_of
-from craik.experiments.own_data.measures import POOLED, differences, least, share_of_gain
-from craik.lab import Rows, judge
-from craik.tasks.tables.cells import wards as ward_table
+from claimlab import Rows, judge
+from mechlearn.tables.distilling import students
+from mechlearn_zoo.experiments.own_data import calibration, codes, columns, privileged, tag, wards, weak, writers
+from mechlearn_zoo.experiments.own_data.comparing import METHODS, candidates, table_of
+from mechlearn_zoo.experiments.own_data.measures import POOLED, differences, least, share_of_gain
+from mechlearn_zoo.tasks.tables.cells import wards as ward_table
 
 CONFIGS = {
     codes: {"grid": ("8x53",)},

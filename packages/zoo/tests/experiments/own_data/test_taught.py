@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.estimators.distilling import students
-from craik.experiments.own_data import comparing
-from craik.experiments.own_data.measures import on_average
-from craik.experiments.own_data.privileged import EXPERIMENT
-from craik.experiments.own_data.privileged.run import FORM_CELLS
-from craik.lab import Rows
+from claimlab import Rows
+from mechlearn.tables.distilling import students
+from mechlearn_zoo.experiments.own_data import comparing
+from mechlearn_zoo.experiments.own_data.measures import on_average
+from mechlearn_zoo.experiments.own_data.privileged import EXPERIMENT
+from mechlearn_zoo.experiments.own_data.privileged.run import FORM_CELLS
 
 
 @pytest.fixture

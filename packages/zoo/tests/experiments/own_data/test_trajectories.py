@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.estimators.forecasts.forecasting import Tried
-from craik.experiments.own_data import trajectories
-from craik.experiments.own_data.trajectories.claims import CLAIMS, FIXED, below_fixed
-from craik.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
-from craik.experiments.own_data.trajectories.stopping import Stopped, error
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn.tables.forecasts.forecasting import Tried
+from mechlearn_zoo.experiments.own_data import trajectories
+from mechlearn_zoo.experiments.own_data.trajectories.claims import CLAIMS, FIXED, below_fixed
+from mechlearn_zoo.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
+from mechlearn_zoo.experiments.own_data.trajectories.stopping import Stopped, error
 
 CONFIG = replace(
     trajectories.EXPERIMENT.presets["quick"].config,
@@ -41,7 +41,7 @@ def test_the_error_of_a_world_that_stands_still_is_how_far_it_went():
 
 
 def test_validation_stops_a_candidate_at_one_of_its_settings_and_fixed_steps_of_the_kind_that_it_prefers(monkeypatch):
-    monkeypatch.setattr("craik.experiments.own_data.trajectories.stopping.error", lambda one, *_: one.skip)
+    monkeypatch.setattr("mechlearn_zoo.experiments.own_data.trajectories.stopping.error", lambda one, *_: one.skip)
     stopped = Stopped([], 4)
     for share, name, setting, chosen_on, true in (
         (0.5, "adaptive skips", "H = 2", 0.5, 3.0), (1.0, "adaptive skips", "H = 2", 0.7, 1.0),

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.own_data import verdict
-from craik.experiments.own_data.measures import share
-from craik.experiments.own_data.verdict.claims import CLAIMS, can_gain, can_gain_on_network
-from craik.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, TAGGED
-from craik.lab import Rows, judge
-from craik.tasks.tables import coming
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.own_data import verdict
+from mechlearn_zoo.experiments.own_data.measures import share
+from mechlearn_zoo.experiments.own_data.verdict.claims import CLAIMS, can_gain, can_gain_on_network
+from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, TAGGED
+from mechlearn_zoo.tasks.tables import coming
 
 CONFIG = replace(verdict.EXPERIMENT.presets["quick"].config, boards=("tagged cells",), steps=2, hidden=2, rows=4)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.robustness import poisoning, reprogramming, transfer
+from mechlearn_zoo.experiments.robustness import poisoning, reprogramming, transfer
 
 CASES = {
     "transfer": (transfer, {"pairs": ("0-1",), "steps": 1, "draws": 2, "ensembles": False}),

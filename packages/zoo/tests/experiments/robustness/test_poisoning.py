@@ -2,9 +2,9 @@
 
 import pytest
 
-from craik.experiments.robustness import poisoning
-from craik.experiments.robustness.poisoning.run import Config, board
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.robustness import poisoning
+from mechlearn_zoo.experiments.robustness.poisoning.run import Config, board
 
 CONFIG = Config(train=30, shares=(0.1,), steps=2, high=0.05, low=1.0)
 

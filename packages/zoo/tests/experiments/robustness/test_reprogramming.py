@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from craik.experiments.robustness import reprogramming
-from craik.experiments.robustness.reprogramming.run import Config, squares, tasks
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.robustness import reprogramming
+from mechlearn_zoo.experiments.robustness.reprogramming.run import Config, squares, tasks
 
 CONFIG = Config(letters=64, host_steps=2, steps=2, batch=8, hosts=3)
 

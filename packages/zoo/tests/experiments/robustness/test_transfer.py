@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.robustness import transfer
-from craik.experiments.robustness.classifiers import parts
-from craik.experiments.robustness.transfer.ensembles import CORNERS, WAYS, Looks, coded, defended
-from craik.experiments.robustness.transfer.run import Config
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.robustness import transfer
+from mechlearn_zoo.experiments.robustness.classifiers import parts
+from mechlearn_zoo.experiments.robustness.transfer.ensembles import CORNERS, WAYS, Looks, coded, defended
+from mechlearn_zoo.experiments.robustness.transfer.run import Config
 
 CONFIG = Config(train=40, steps=2, draws=2, training_steps=2, forests=True)
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.accuracy import EXPERIMENT, claims
-from craik.experiments.skips.accuracy import run as skips_accuracy
-from craik.experiments.skips.accuracy.printed import PRINTED, with_printed
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.skips.accuracy import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.accuracy import run as skips_accuracy
+from mechlearn_zoo.experiments.skips.accuracy.printed import PRINTED, with_printed
 
 
 @pytest.fixture(scope="module")

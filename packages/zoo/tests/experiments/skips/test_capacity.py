@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.skips.capacity import EXPERIMENT, claims
-from craik.experiments.skips.capacity import run as capacity
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.skips.capacity import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.capacity import run as capacity
 
 
 @pytest.fixture(scope="module")

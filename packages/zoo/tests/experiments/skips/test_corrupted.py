@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.skips.corrupted import EXPERIMENT, claims
-from craik.experiments.skips.corrupted import run as corrupted
-from craik.lab import EarlyStopping, Rows, judge
-from craik.tasks.frames import corruption, funnel_board
-from craik.tasks.frames.funnel_board import places
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.skips.corrupted import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.corrupted import run as corrupted
+from mechlearn_zoo.tasks.frames import corruption, funnel_board
+from mechlearn_zoo.tasks.frames.funnel_board import places
 
 QUICK = EXPERIMENT.presets["quick"].config
 SMALL = funnel_board.PRESETS["small"]

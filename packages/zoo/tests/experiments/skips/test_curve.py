@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.curve import EXPERIMENT, ball_motion
-from craik.experiments.skips.curve import run as skips_curve
-from craik.lab import EarlyStopping, Rows, judge
-from craik.tasks.frames.funnel_board import SMALL, generate
-from craik.tasks.frames.funnel_board.rendering import to_pixels
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.skips.curve import EXPERIMENT, ball_motion
+from mechlearn_zoo.experiments.skips.curve import run as skips_curve
+from mechlearn_zoo.tasks.frames.funnel_board import SMALL, generate
+from mechlearn_zoo.tasks.frames.funnel_board.rendering import to_pixels
 
 TINY = replace(EXPERIMENT.presets["quick"].config, skips=(1, 3, 9), ahead=9, episodes=4, test_episodes=3, hidden=8, steps=5)
 

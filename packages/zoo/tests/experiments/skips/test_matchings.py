@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.matchings import EXPERIMENT
-from craik.experiments.skips.matchings import run as matchings
-from craik.experiments.skips.matchings.networks import Latents, Remembering, Shifting, learnt_reader
-from craik.lab import Rows, judge
-from craik.skips import Aligned, Greedy, SoftAligned, SoftGreedy, TimeAgnostic
-from craik.tasks.frames.funnel_board import PRESETS
-from craik.tasks.frames.funnel_board.places import Places, Reader
+from claimlab import Rows, judge
+from mechlearn.skips import Aligned, Greedy, SoftAligned, SoftGreedy, TimeAgnostic
+from mechlearn_zoo.experiments.skips.matchings import EXPERIMENT
+from mechlearn_zoo.experiments.skips.matchings import run as matchings
+from mechlearn_zoo.experiments.skips.matchings.networks import Latents, Remembering, Shifting, learnt_reader
+from mechlearn_zoo.tasks.frames.funnel_board import PRESETS
+from mechlearn_zoo.tasks.frames.funnel_board.places import Places, Reader
 
 
 @pytest.fixture(scope="module")

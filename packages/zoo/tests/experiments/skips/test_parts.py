@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.skips.parts import EXPERIMENT, claims, two_balls
-from craik.experiments.skips.parts import run as parts
-from craik.lab import Rows, judge
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Cumulants, Dynamics, Greedy, match, match_parts
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.funnel_board.places import Places, Reader
+from claimlab import Rows, judge
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.skips import Cumulants, Dynamics, Greedy, match, match_parts
+from mechlearn_zoo.experiments.skips.parts import EXPERIMENT, claims, two_balls
+from mechlearn_zoo.experiments.skips.parts import run as parts
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.funnel_board.places import Places, Reader
 
 QUICK = EXPERIMENT.presets["quick"].config
 TINY = replace(QUICK, steps=1, evaluations=12, hidden=8, episodes=3, test_episodes=1)

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.skips.perturbation import EXPERIMENT, claims
-from craik.experiments.skips.perturbation import run as skips_perturbation
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.skips.perturbation import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.perturbation import run as skips_perturbation
 
 QUICK = EXPERIMENT.presets["quick"].config
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.accuracy import EXPERIMENT as SKIPS_ACCURACY
-from craik.experiments.skips.search import EXPERIMENT, claims
-from craik.experiments.skips.search import run as skips_search
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.skips.accuracy import EXPERIMENT as SKIPS_ACCURACY
+from mechlearn_zoo.experiments.skips.search import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.search import run as skips_search
 
 QUICK = EXPERIMENT.presets["quick"].config
 ACCURACIES = ("validation_accuracy", "test_accuracy", "stopped_validation_accuracy", "stopped_test_accuracy")

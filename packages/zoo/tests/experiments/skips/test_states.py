@@ -1,14 +1,18 @@
-"""Members side by side follow trajectories as `craik.skips` does, and learn what they would learn alone."""
+"""Members side by side follow trajectories as `mechlearn.skips` does, and learn what they would learn alone."""
 
 from dataclasses import replace
 
 import pytest
 import torch
 
-from craik.experiments.skips.states import EXPERIMENT
-from craik.experiments.skips.states import run as states
-from craik.experiments.skips.states.claims import less, most, share_of_still
-from craik.experiments.skips.states.members import (
+from claimlab import EarlyStopping, Rows, judge, where_stopped
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, Fixed, Greedy, displacement, match
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.states import EXPERIMENT
+from mechlearn_zoo.experiments.skips.states import run as states
+from mechlearn_zoo.experiments.skips.states.claims import less, most, share_of_still
+from mechlearn_zoo.experiments.skips.states.members import (
     Alone,
     Budget,
     Member,
@@ -20,11 +24,7 @@ from craik.experiments.skips.states.members import (
     squares,
     train,
 )
-from craik.experiments.skips.states.worlds import data
-from craik.lab import EarlyStopping, Rows, judge, where_stopped
-from craik.losses import SquaredError
-from craik.skips import Dynamics, Fixed, Greedy, displacement, match
-from craik.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.states.worlds import data
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config,
@@ -40,7 +40,7 @@ def found():
 
 
 @pytest.mark.parametrize("forcing", [0.0, 1.0])
-def test_skips_are_those_of_craik(found, forcing):
+def test_skips_are_those_of_mechlearn(found, forcing):
     frames, models = found.train, Models(MEMBERS, 4, 8, seed=3)
     scale = squares(frames, 32)
     pairs = follow(models, frames.expand(4, *frames.shape), scale, Share(forcing, 0.0), torch.Generator().manual_seed(0))

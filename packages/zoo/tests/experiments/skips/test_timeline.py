@@ -8,14 +8,14 @@ import pytest
 import torch
 from PIL import Image
 
-from craik.experiments.skips.comparing.training import make_model, make_world, train
-from craik.experiments.skips.timeline import EXPERIMENT, balls, figures, filmstrip, pictures
-from craik.experiments.skips.timeline import run as skips_timeline
-from craik.experiments.skips.timeline.stopped import Kept
-from craik.lab import Rows, judge
-from craik.skips import Matched
-from craik.tasks.frames.funnel_board.rendering import to_pixels
-from craik.trajectories import Trajectories
+from claimlab import Rows, judge
+from mechlearn.skips import Matched
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.training import make_model, make_world, train
+from mechlearn_zoo.experiments.skips.timeline import EXPERIMENT, balls, figures, filmstrip, pictures
+from mechlearn_zoo.experiments.skips.timeline import run as skips_timeline
+from mechlearn_zoo.experiments.skips.timeline.stopped import Kept
+from mechlearn_zoo.tasks.frames.funnel_board.rendering import to_pixels
 
 
 @pytest.fixture(scope="module")

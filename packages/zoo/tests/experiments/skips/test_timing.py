@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.timing import EXPERIMENT, claims, folds
-from craik.experiments.skips.timing import run as timing
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.skips.timing import EXPERIMENT, claims, folds
+from mechlearn_zoo.experiments.skips.timing import run as timing
 
 TINY = replace(EXPERIMENT.presets["quick"].config, steps=2, evaluations=16, train=12, test=5, hidden=4, horizon=4)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.skips.values import EXPERIMENT, claims
-from craik.experiments.skips.values import run as values
-from craik.lab import Rows, judge
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.funnel_board.places import reader
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.skips.values import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.values import run as values
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.funnel_board.places import reader
 
 QUICK = EXPERIMENT.presets["quick"].config
 SMALL = funnel_board.PRESETS["small"]

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.spirals import training
-from craik.experiments.spirals.audit import EXPERIMENT, figures
-from craik.experiments.spirals.audit import run as audit
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.audit import EXPERIMENT, figures
+from mechlearn_zoo.experiments.spirals.audit import run as audit
 
 QUICK = EXPERIMENT.presets["quick"].config
 TINY = replace(QUICK, environments=3, scored=2, examples=16, hidden=8, epochs=1, iterations=4, tolerance=0.5)

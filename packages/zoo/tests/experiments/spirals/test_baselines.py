@@ -3,11 +3,11 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from craik.agreement import AndMask
-from craik.experiments.spirals import training
-from craik.experiments.spirals.baselines import EXPERIMENT, ranges
-from craik.experiments.spirals.baselines import run as baselines
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn.agreement import AndMask
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.baselines import EXPERIMENT, ranges
+from mechlearn_zoo.experiments.spirals.baselines import run as baselines
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config, environments=3, examples=16, shortcut_dims=2, epochs=2, units=(8,), layers=(1,)

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.spirals import training
-from craik.experiments.spirals.environments import EXPERIMENT
-from craik.experiments.spirals.environments import run as environments
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.environments import EXPERIMENT
+from mechlearn_zoo.experiments.spirals.environments import run as environments
 
 TINY = replace(EXPERIMENT.presets["quick"].config, mean_counts=(2, 8), mask_counts=(2, 4), examples=64, per_step=16, epochs=2)
 

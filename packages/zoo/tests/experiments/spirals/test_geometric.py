@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.agreement import AndMask, GeometricMean, combine
-from craik.experiments.spirals.geometric import EXPERIMENT
-from craik.experiments.spirals.geometric import run as geometric
-from craik.experiments.spirals.geometric.steps import Steps, cosine, share_outside
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn.agreement import AndMask, GeometricMean, combine
+from mechlearn_zoo.experiments.spirals.geometric import EXPERIMENT
+from mechlearn_zoo.experiments.spirals.geometric import run as geometric
+from mechlearn_zoo.experiments.spirals.geometric.steps import Steps, cosine, share_outside
 
 TINY = {"environments": 3, "examples": 64, "hidden": 6, "layers": 1, "epochs": 2, "batch": 32, "shortcut_dims": 3}
 

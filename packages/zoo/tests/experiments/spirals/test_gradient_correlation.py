@@ -5,13 +5,13 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.agreement import AndMask, Mean
-from craik.experiments.spirals.gradient_correlation import EXPERIMENT
-from craik.experiments.spirals.gradient_correlation import claims as measures
-from craik.experiments.spirals.gradient_correlation import run as correlations
-from craik.lab import Rows, judge
-from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
+from claimlab import Rows, judge
+from mechlearn.agreement import AndMask, Mean
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.spirals.gradient_correlation import EXPERIMENT
+from mechlearn_zoo.experiments.spirals.gradient_correlation import claims as measures
+from mechlearn_zoo.experiments.spirals.gradient_correlation import run as correlations
+from mechlearn_zoo.tasks.boards.spirals import Mechanism, Shortcuts, spirals
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config, seed=0, environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4

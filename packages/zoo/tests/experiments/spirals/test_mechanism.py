@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.spirals import training
-from craik.experiments.spirals.mechanism import EXPERIMENT
-from craik.experiments.spirals.mechanism import run as mechanism
-from craik.experiments.spirals.mechanism.claims import slower, slower_at_least
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.mechanism import EXPERIMENT
+from mechlearn_zoo.experiments.spirals.mechanism import run as mechanism
+from mechlearn_zoo.experiments.spirals.mechanism.claims import slower, slower_at_least
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config, environments=4, examples=64, shortcut_dims=4, hidden=16, layers=2, batch=16, epochs=3

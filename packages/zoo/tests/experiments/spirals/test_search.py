@@ -2,10 +2,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from craik.experiments.spirals.search import EXPERIMENT
-from craik.experiments.spirals.search import run as search
-from craik.experiments.spirals.training import Training
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.spirals.search import EXPERIMENT
+from mechlearn_zoo.experiments.spirals.search import run as search
+from mechlearn_zoo.experiments.spirals.training import Training
 
 QUICK = EXPERIMENT.presets["quick"].config
 

@@ -2,11 +2,11 @@ from dataclasses import fields, replace
 
 import pytest
 
-from craik.agreement import SignalToNoiseMask
-from craik.experiments.spirals.sensitivity import EXPERIMENT, claims
-from craik.experiments.spirals.sensitivity import run as sensitivity
-from craik.experiments.spirals.training import Training
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn.agreement import SignalToNoiseMask
+from mechlearn_zoo.experiments.spirals.sensitivity import EXPERIMENT, claims
+from mechlearn_zoo.experiments.spirals.sensitivity import run as sensitivity
+from mechlearn_zoo.experiments.spirals.training import Training
 
 
 def test_each_variant_changes_one_choice_except_the_published_codes():

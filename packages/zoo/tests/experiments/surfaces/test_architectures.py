@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.surfaces.architectures import EXPERIMENT, networks
-from craik.experiments.surfaces.architectures import run as architectures
-from craik.experiments.surfaces.architectures.claims import ranks
-from craik.lab import Rows, judge
-from craik.tasks.tables.codes import CORNERS
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.surfaces.architectures import EXPERIMENT, networks
+from mechlearn_zoo.experiments.surfaces.architectures import run as architectures
+from mechlearn_zoo.experiments.surfaces.architectures.claims import ranks
+from mechlearn_zoo.tasks.tables.codes import CORNERS
 
 TINY = {"initialisations": 1, "sites": 2, "rows": 8, "hidden": 2, "steps": 2, "iterations": 1}
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.surfaces.environments import EXPERIMENT
-from craik.experiments.surfaces.environments.run import METHODS, Watched, train, validation_split
-from craik.lab import Rows, judge
-from craik.params import parameters_of
-from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
+from claimlab import Rows, judge
+from mechlearn.params import parameters_of
+from mechlearn_zoo.experiments.surfaces.environments import EXPERIMENT
+from mechlearn_zoo.experiments.surfaces.environments.run import METHODS, Watched, train, validation_split
+from mechlearn_zoo.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 from tiny import check_measured_and_drawn, rows_of
 
 SMALL = {

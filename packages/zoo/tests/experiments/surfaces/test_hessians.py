@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.surfaces.hessians import EXPERIMENT
-from craik.experiments.surfaces.hessians import run as hessians
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.surfaces.hessians import EXPERIMENT
+from mechlearn_zoo.experiments.surfaces.hessians import run as hessians
 
 TINY = replace(EXPERIMENT.presets["quick"].config, pairs=60, dimensions=(1, 3))
 

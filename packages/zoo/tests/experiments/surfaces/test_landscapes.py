@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.surfaces.landscapes import EXPERIMENT
-from craik.experiments.surfaces.landscapes import run as landscapes
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.surfaces.landscapes import EXPERIMENT
+from mechlearn_zoo.experiments.surfaces.landscapes import run as landscapes
 
 TINY = replace(EXPERIMENT.presets["quick"].config, starts=50, steps=300, learning_rate=0.2, shown=2)
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.surfaces.patchwork import EXPERIMENT
-from craik.experiments.surfaces.patchwork import run as patchwork
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.surfaces.patchwork import EXPERIMENT
+from mechlearn_zoo.experiments.surfaces.patchwork import run as patchwork
 
 TINY = replace(EXPERIMENT.presets["quick"].config, examples=400)
 

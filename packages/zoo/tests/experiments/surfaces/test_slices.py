@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.surfaces import slices
-from craik.experiments.surfaces.slices.claims import flip, rank, turned
-from craik.experiments.surfaces.slices.run import deep_network
-from craik.lab import Rows, judge
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.surfaces import slices
+from mechlearn_zoo.experiments.surfaces.slices.claims import flip, rank, turned
+from mechlearn_zoo.experiments.surfaces.slices.run import deep_network
 
 SMALL = {
     "hidden": (6,), "train": 32, "epochs": 3, "batches": (4, 16), "directions": 1, "points": 7, "depth": 2, "deep_width": 4,

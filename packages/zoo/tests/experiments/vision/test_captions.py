@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import torch
 
-from craik.experiments.vision.captions import EXPERIMENT
-from craik.experiments.vision.captions.encoders import Encoders
-from craik.experiments.vision.captions.figures import decode
-from craik.experiments.vision.captions.run import encode
-from craik.experiments.vision.captions.stopping import Kept
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.vision.captions import EXPERIMENT
+from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
+from mechlearn_zoo.experiments.vision.captions.figures import decode
+from mechlearn_zoo.experiments.vision.captions.run import encode
+from mechlearn_zoo.experiments.vision.captions.stopping import Kept
 
 TINY = {"pictures": 12, "tested": 5, "candidates": 4, "width": 8, "steps": 2, "batch": 4, "channels": 4}
 

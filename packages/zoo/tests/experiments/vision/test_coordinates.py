@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.vision import coordinates
-from craik.experiments.vision.coordinates import networks
-from craik.experiments.vision.coordinates.claims import best_plain, gain_over_best
-from craik.experiments.vision.coordinates.run import fit_digits, make, scores
-from craik.lab import EarlyStopping, Rows, judge
-from craik.tasks.pictures.squares import draw_squares, squares
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.vision import coordinates
+from mechlearn_zoo.experiments.vision.coordinates import networks
+from mechlearn_zoo.experiments.vision.coordinates.claims import best_plain, gain_over_best
+from mechlearn_zoo.experiments.vision.coordinates.run import fit_digits, make, scores
+from mechlearn_zoo.tasks.pictures.squares import draw_squares, squares
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = coordinates.EXPERIMENT

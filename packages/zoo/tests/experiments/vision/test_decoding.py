@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.vision.decoding import EXPERIMENT, looks, pictures, run
-from craik.lab import Rows, judge
-from craik.methods.vision.reconstructing import Pixels, reconstruct
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.vision.decoding import EXPERIMENT, looks, pictures, run
+from mechlearn_zoo.methods.vision.reconstructing import Pixels, reconstruct
 
 TINY = {"pictures": 40, "tested": 6, "validated": 4, "voxels": 30, "steps": 3, "search": 3, "alpha": 30.0}
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.worlds.dividing import EXPERIMENT, proposing, run
-from craik.experiments.worlds.dividing.claims import solved
-from craik.lab import Rows, judge
-from craik.tasks.finite.grids import drawn_grid
-from craik.tasks.finite.mazes import maze
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.worlds.dividing import EXPERIMENT, proposing, run
+from mechlearn_zoo.experiments.worlds.dividing.claims import solved
+from mechlearn_zoo.tasks.finite.grids import drawn_grid
+from mechlearn_zoo.tasks.finite.mazes import maze
 
 TINY = {"size": 7, "mazes": 12, "walked": 20, "layers": 1, "channels": 4, "steps": 4, "batch": 8, "problems": 2, "budget": 10}
 

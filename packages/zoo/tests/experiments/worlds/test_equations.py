@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.worlds.equations import EXPERIMENT, data
-from craik.experiments.worlds.equations import run as equations
-from craik.lab import Rows, judge
-from craik.tasks.streams import stream
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.worlds.equations import EXPERIMENT, data
+from mechlearn_zoo.experiments.worlds.equations import run as equations
+from mechlearn_zoo.tasks.streams import stream
 
 OVER = ("mean", "fixed-1", "no-teacher")
 

@@ -4,15 +4,15 @@ import pytest
 import torch
 from matplotlib.patches import FancyArrowPatch
 
-from craik.experiments.worlds import forward_models
-from craik.experiments.worlds.forward_models.boards import board
-from craik.experiments.worlds.forward_models.figures import draw_edges, read
-from craik.experiments.worlds.forward_models.models import scene
-from craik.experiments.worlds.forward_models.policies import Hunting, Step, learn, loss
-from craik.experiments.worlds.forward_models.run import area, make, windows
-from craik.lab import EarlyStopping, Rows, judge
-from craik.nn.graphs import edge_norms, edges_to
-from craik.tasks.agents.stag_hunt import Hunt, aims, hunts
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.worlds import forward_models
+from mechlearn_zoo.experiments.worlds.forward_models.boards import board
+from mechlearn_zoo.experiments.worlds.forward_models.figures import draw_edges, read
+from mechlearn_zoo.experiments.worlds.forward_models.models import scene
+from mechlearn_zoo.experiments.worlds.forward_models.policies import Hunting, Step, learn, loss
+from mechlearn_zoo.experiments.worlds.forward_models.run import area, make, windows
+from mechlearn_zoo.nn.graphs import edge_norms, edges_to
+from mechlearn_zoo.tasks.agents.stag_hunt import Hunt, aims, hunts
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = forward_models.EXPERIMENT

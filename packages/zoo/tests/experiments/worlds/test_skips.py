@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.worlds.skips import EXPERIMENT, boards, run
-from craik.experiments.worlds.skips.claims import over_the_best
-from craik.lab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.worlds.skips import EXPERIMENT, boards, run
+from mechlearn_zoo.experiments.worlds.skips.claims import over_the_best
 
 pytest.importorskip("pymunk")
 

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.experiments.worlds import social_influence
-from craik.experiments.worlds.social_influence.run import GAMES, Config, bonus, expected, influence, signalling
-from craik.lab import judge
+from claimlab import judge
+from mechlearn_zoo.experiments.worlds import social_influence
+from mechlearn_zoo.experiments.worlds.social_influence.run import GAMES, Config, bonus, expected, influence, signalling
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = social_influence.EXPERIMENT

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.worlds.take_cover import EXPERIMENT, films, models, rooms
-from craik.lab import EarlyStopping, Rows, judge
-from craik.nn.autoencoders import ConvVAE, Encoded
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.worlds.take_cover import EXPERIMENT, films, models, rooms
+from mechlearn_zoo.nn.autoencoders import ConvVAE, Encoded
 
 TINY = {
     "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.worlds.two_rooms import EXPERIMENT, run, ways
-from craik.experiments.worlds.two_rooms.looks import BEST, Looks
-from craik.lab import EarlyStopping, Rows, judge
-from craik.tasks.boards.two_rooms import TwoRooms
+from claimlab import EarlyStopping, Rows, judge
+from mechlearn_zoo.experiments.worlds.two_rooms import EXPERIMENT, run, ways
+from mechlearn_zoo.experiments.worlds.two_rooms.looks import BEST, Looks
+from mechlearn_zoo.tasks.boards.two_rooms import TwoRooms
 
 TINY = {"pairs": 500, "states": 4, "steps": 3, "hidden": 8, "plans": 5}
 

@@ -1,9 +1,9 @@
-"""Doors of `craik.nn`: the blocks of worlds and of pictures."""
+"""Doors of `mechlearn_zoo.nn`: the blocks of worlds and of pictures."""
 
 import torch
 from torch import nn
 
-from craik.nn import attention, autoencoders, categorical, coordinates, graphs, mixtures, recurrent
+from mechlearn_zoo.nn import attention, autoencoders, categorical, coordinates, graphs, mixtures, recurrent
 from wrong_kinds import Door, g
 
 

@@ -1,10 +1,10 @@
-"""Doors of `craik.methods.worlds` on several agents, and of the particles' world."""
+"""Doors of `mechlearn_zoo.methods.worlds` on several agents, and of the particles' world."""
 
 import torch
 
-from craik.methods.worlds import forward_models, influence, symbols
-from craik.nn.graphs import Graph, Widths
-from craik.tasks.agents import particle_world
+from mechlearn_zoo.methods.worlds import forward_models, influence, symbols
+from mechlearn_zoo.nn.graphs import Graph, Widths
+from mechlearn_zoo.tasks.agents import particle_world
 from wrong_kinds import Door, g
 
 

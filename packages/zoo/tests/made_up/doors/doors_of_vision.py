@@ -1,9 +1,9 @@
-"""Doors of `craik.methods.vision`."""
+"""Doors of `mechlearn_zoo.methods.vision`."""
 
 import torch
 from torch import nn
 
-from craik.methods.vision import decoding, generating, matching, reconstructing
+from mechlearn_zoo.methods.vision import decoding, generating, matching, reconstructing
 from wrong_kinds import Door, g
 
 

@@ -1,15 +1,15 @@
-"""Doors of `craik.methods.worlds`: memories, dreams, evolution, plans, skips."""
+"""Doors of `mechlearn_zoo.methods.worlds`: memories, dreams, evolution, plans, skips."""
 
 import torch
 from torch import nn
 
-from craik.methods.worlds import acting, dividing, dreaming, infogan, relabelling, skipping, world_model
-from craik.nn.autoencoders import ConvVAE
-from craik.nn.mixtures import Mixture
-from craik.nn.recurrent import Recurrent
-from craik.skips import Actions, Greedy
-from craik.tasks.frames.take_cover import TakeCover
-from craik.trajectories import Trajectories
+from mechlearn.skips import Actions, Greedy
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.methods.worlds import acting, dividing, dreaming, infogan, relabelling, skipping, world_model
+from mechlearn_zoo.nn.autoencoders import ConvVAE
+from mechlearn_zoo.nn.mixtures import Mixture
+from mechlearn_zoo.nn.recurrent import Recurrent
+from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 from wrong_kinds import Door, g
 
 UNREAD = ("with NaN",)

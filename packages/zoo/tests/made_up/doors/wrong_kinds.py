@@ -18,14 +18,14 @@ import numpy as np
 import torch
 from torch import nn
 
-import craik
-import craik.distill as d
-import craik.skips as s
-import craik.surfaces as u
 import distill_models as models
-from craik import losses, schedules, solvers
-from craik.environments import partition
-from craik.trajectories import Trajectories
+import mechlearn
+import mechlearn.distill as d
+import mechlearn.skips as s
+import mechlearn.surfaces as u
+from mechlearn import losses, schedules, solvers
+from mechlearn.environments import partition
+from mechlearn.trajectories import Trajectories
 from small_lessons import examples, lesson, make
 
 
@@ -379,7 +379,7 @@ def tried(name: str, call: Callable[[], Any]) -> dict[str, Any]:
         call()
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        inside = frame.filename.startswith(craik.__path__[0])
+        inside = frame.filename.startswith(mechlearn.__path__[0])
         return {"name": name, "error": type(error).__name__, "message": str(error), "ours": inside}
     return {"name": name, "error": None, "message": "", "ours": False}
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import control_finite_oracles as oracle
-from craik.methods.control.counterfactual import (
+from mechlearn_zoo.methods.control.counterfactual import (
     Episodes,
     Scenarios,
     counterfactual_rollouts,
@@ -15,7 +15,7 @@ from craik.methods.control.counterfactual import (
     posterior,
     rollouts,
 )
-from craik.tasks.finite.scenarios import levels
+from mechlearn_zoo.tasks.finite.scenarios import levels
 
 
 def library(count=12, size=4, seed=0, glimpse=0.15):

@@ -7,8 +7,8 @@ from torch import nn
 from torch.nn.functional import one_hot
 
 import control_finite_oracles as oracle
-from craik.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
-from craik.tasks.finite.grids import two_rooms
+from mechlearn_zoo.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
+from mechlearn_zoo.tasks.finite.grids import two_rooms
 
 
 def networks(seed=0, d=3, actions=4):

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 import exploration_oracles as oracles
-from craik.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, RewardScale, VAEFeatures, scaled
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, RewardScale, VAEFeatures, scaled
 
 ACTIONS = 3
 

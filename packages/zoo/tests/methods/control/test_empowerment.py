@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import control_finite_oracles as oracle
-from craik.methods.control.empowerment import capacity, merge_equal_rows, mutual_information, n_step_channel, reachable
-from craik.tasks.finite.grids import open_grid
+from mechlearn_zoo.methods.control.empowerment import capacity, merge_equal_rows, mutual_information, n_step_channel, reachable
+from mechlearn_zoo.tasks.finite.grids import open_grid
 
 
 def entropy(p):

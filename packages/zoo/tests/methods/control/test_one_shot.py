@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.methods.control.one_shot import NeighbourhoodAttention, OneShot, temporal_dropout
+from mechlearn_zoo.methods.control.one_shot import NeighbourhoodAttention, OneShot, temporal_dropout
 
 
 def inputs(b=3, frames=5, n=4, seed=0):

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import returns_oracles as oracles
-from craik.methods.control import PopArt, PopArtLinear, art, normalize, pop, unnormalize
-from craik.methods.control.popart import popart
+from mechlearn_zoo.methods.control import PopArt, PopArtLinear, art, normalize, pop, unnormalize
+from mechlearn_zoo.methods.control.popart import popart
 
 
 def drawn(seed, count, tasks):
@@ -251,7 +251,7 @@ def test_targets_elsewhere_do_not_move_the_layer(monkeypatch):
     asked = list[torch.device]()
     monkeypatch.setattr(PopArt, "to", lambda self, device: asked.append(device) or self)
     head = PopArtLinear(2, 1, torch.Generator().manual_seed(0))
-    monkeypatch.setattr("craik.methods.control.popart.art", lambda state, *_: state)
-    monkeypatch.setattr("craik.methods.control.popart.pop", lambda weight, bias, *_: (weight, bias))
+    monkeypatch.setattr("mechlearn_zoo.methods.control.popart.art", lambda state, *_: state)
+    monkeypatch.setattr("mechlearn_zoo.methods.control.popart.pop", lambda weight, bias, *_: (weight, bias))
     head.update(torch.tensor([1.0]), torch.tensor([0]))
     assert asked == [head.mean.device]

@@ -5,7 +5,7 @@ import torch
 from torch.func import functional_call, grad, jacrev
 
 import meta_gradient_oracles as oracles
-from craik.methods.control import Batch, ProMP, adapt, exploration_credit, meta_objective, promp_objective, surrogate
+from mechlearn_zoo.methods.control import Batch, ProMP, adapt, exploration_credit, meta_objective, promp_objective, surrogate
 
 KINDS = {"log": oracles.log_surrogate, "lr": oracles.lr_surrogate, "dice": oracles.dice_surrogate}
 TIME = 3

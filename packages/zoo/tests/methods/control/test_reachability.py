@@ -3,9 +3,17 @@ import pytest
 import torch
 
 import exploration_oracles as oracles
-from craik.methods.control import reachability
-from craik.methods.control.reachability import Reachability, bonuses, forget, memory, reachability_pairs, remember, similarity
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.methods.control import reachability
+from mechlearn_zoo.methods.control.reachability import (
+    Reachability,
+    bonuses,
+    forget,
+    memory,
+    reachability_pairs,
+    remember,
+    similarity,
+)
 
 
 def test_pairs_are_what_they_say():

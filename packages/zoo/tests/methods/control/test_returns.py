@@ -6,9 +6,9 @@ import pytest
 import torch
 
 import returns_oracles as oracles
-from craik.methods.control import Rollout, discounted, gae, linear_recurrence, n_step
-from craik.methods.control.returns import WIDE, _by_doubling, _by_rows
 from made_up_rollouts import made_up
+from mechlearn_zoo.methods.control import Rollout, discounted, gae, linear_recurrence, n_step
+from mechlearn_zoo.methods.control.returns import WIDE, _by_doubling, _by_rows
 
 
 def arrays(rollout, values, final):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.methods.control import Rollout, collect
+from mechlearn_zoo.methods.control import Rollout, collect
 
 T, B = 4, 3
 

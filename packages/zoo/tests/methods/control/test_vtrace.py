@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import returns_oracles as oracles
-from craik.methods.control import Clips, Rollout, n_step, vtrace
 from made_up_rollouts import made_up
+from mechlearn_zoo.methods.control import Clips, Rollout, n_step, vtrace
 
 CLIPS = [(1.0, 1.0, 1.0), (2.0, 1.0, 1.0), (math.inf, 1.5, 3.0), (math.inf, math.inf, math.inf), (0.5, 0.2, 1.0)]
 

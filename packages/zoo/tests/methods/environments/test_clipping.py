@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import methods_oracles as oracles
-from craik.methods.environments import clipped_gradients, clipped_mean
+from mechlearn_zoo.methods.environments import clipped_gradients, clipped_mean
 from small_models import batch, make, squared
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from torch.func import functional_call
 
 import methods_oracles as oracles
-from craik.methods.environments import fish_gradients
+from mechlearn_zoo.methods.environments import fish_gradients
 from small_models import batch, make, squared
 
 

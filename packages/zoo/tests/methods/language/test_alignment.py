@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import translation_oracles as oracle
-from craik.methods.language.alignment import Fillers, align, eager_feasible, symmetrise
+from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible, symmetrise
 
 FILLERS = Fillers(start=100, target=101, source=102)
 

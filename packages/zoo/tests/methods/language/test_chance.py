@@ -4,7 +4,7 @@ import pytest
 import torch
 from scipy import stats
 
-from craik.methods.language.chance import best_of, mcnemar, wilson
+from mechlearn_zoo.methods.language.chance import best_of, mcnemar, wilson
 
 
 @pytest.mark.parametrize("items", [999, 1000, 1001, 1030, 1050, 1267, 5000])

@@ -3,10 +3,10 @@ import itertools
 import pytest
 import torch
 
-from craik.methods.language.alignment import Fillers, Padded, eager_feasible
-from craik.methods.language.eager import Decoding, EagerTranslator, eager_loss, greedy, stacked, translate
-from craik.methods.language.step_model import StepModel
-from craik.params import count_bytes
+from mechlearn.params import count_bytes
+from mechlearn_zoo.methods.language.alignment import Fillers, Padded, eager_feasible
+from mechlearn_zoo.methods.language.eager import Decoding, EagerTranslator, eager_loss, greedy, stacked, translate
+from mechlearn_zoo.methods.language.step_model import StepModel
 
 FILLERS = Fillers(start=0, target=1, source=2)
 END = 3

@@ -8,7 +8,15 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 
 import grammar_oracles as oracle
-from craik.methods.language.grammar import EmbeddingGrammar, Terminal, Vectors, context_free, expand, together, word_vectors
+from mechlearn_zoo.methods.language.grammar import (
+    EmbeddingGrammar,
+    Terminal,
+    Vectors,
+    context_free,
+    expand,
+    together,
+    word_vectors,
+)
 
 
 def vectors(seed=0, n=30, d=5):

@@ -3,7 +3,7 @@ import itertools
 import pytest
 import torch
 
-from craik.methods.language.masked import (
+from mechlearn_zoo.methods.language.masked import (
     IGNORED,
     KEPT,
     MASKED,
@@ -14,7 +14,7 @@ from craik.methods.language.masked import (
     masked_loss,
     sentence_pairs,
 )
-from craik.methods.language.vocabulary import BEGIN, END, MASK, PAD
+from mechlearn_zoo.methods.language.vocabulary import BEGIN, END, MASK, PAD
 
 
 def seeded(seed=0):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import language_oracles as oracle
-from craik.methods.language.ngrams import Bleu, bleu, bleu_against, distinct, self_bleu
+from mechlearn_zoo.methods.language.ngrams import Bleu, bleu, bleu_against, distinct, self_bleu
 
 SMOOTHINGS = [
     Bleu(smoothing="none"),

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.methods.language.sampling import choose, draw, gumbel, sample
-from craik.methods.language.step_model import RecurrentModel, check_rows, log_probabilities, pick
-from craik.methods.language.temperature import Tempered
+from mechlearn_zoo.methods.language.sampling import choose, draw, gumbel, sample
+from mechlearn_zoo.methods.language.step_model import RecurrentModel, check_rows, log_probabilities, pick
+from mechlearn_zoo.methods.language.temperature import Tempered
 
 
 def seeded(seed=0):

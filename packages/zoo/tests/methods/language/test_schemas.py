@@ -4,9 +4,18 @@ import math
 import pytest
 import torch
 
-from craik.methods.language.chance import best_of, mcnemar, wilson
-from craik.methods.language.schemas import Cooccurrence, Schema, association, read_wsc, report, substituted, switch, tail
-from craik.tasks.text.schema_world import SchemaWorld
+from mechlearn_zoo.methods.language.chance import best_of, mcnemar, wilson
+from mechlearn_zoo.methods.language.schemas import (
+    Cooccurrence,
+    Schema,
+    association,
+    read_wsc,
+    report,
+    substituted,
+    switch,
+    tail,
+)
+from mechlearn_zoo.tasks.text.schema_world import SchemaWorld
 
 TROPHY = Schema(
     "The trophy does not fit into the case because it is too big.",

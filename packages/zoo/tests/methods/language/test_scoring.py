@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from craik.methods.language.schemas import Schema, substituted
-from craik.methods.language.scoring import Scorer, predict, score
-from craik.methods.language.vocabulary import MASK, Vocabulary
-from craik.nn.transformer import LanguageModel, TransformerSizes
+from mechlearn_zoo.methods.language.schemas import Schema, substituted
+from mechlearn_zoo.methods.language.scoring import Scorer, predict, score
+from mechlearn_zoo.methods.language.vocabulary import MASK, Vocabulary
+from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
 
 ITEMS = [
     Schema("ann paid bob since it was rich today", slice(19, 21), ("ann", "bob"), 0),

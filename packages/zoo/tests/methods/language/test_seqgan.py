@@ -5,9 +5,9 @@ import itertools
 import pytest
 import torch
 
-from craik.methods.language import seqgan
-from craik.methods.language.sampling import choose, sample
-from craik.methods.language.step_model import RecurrentModel, log_probabilities
+from mechlearn_zoo.methods.language import seqgan
+from mechlearn_zoo.methods.language.sampling import choose, sample
+from mechlearn_zoo.methods.language.step_model import RecurrentModel, log_probabilities
 
 V, T = 3, 4
 EVERYTHING = torch.tensor(list(itertools.product(range(V), repeat=T)))

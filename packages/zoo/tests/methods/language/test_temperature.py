@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from craik.methods.language.sampling import sample
-from craik.methods.language.step_model import RecurrentModel, log_probabilities
-from craik.methods.language.temperature import Point, dominance, sweep
+from mechlearn_zoo.methods.language.sampling import sample
+from mechlearn_zoo.methods.language.step_model import RecurrentModel, log_probabilities
+from mechlearn_zoo.methods.language.temperature import Point, dominance, sweep
 
 
 def curve(*pairs):

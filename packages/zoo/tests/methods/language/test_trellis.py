@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import language_oracles as oracle
-from craik.methods.language.trellis import Trellis, TrellisNet, from_recurrent
+from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet, from_recurrent
 
 
 def seeded(seed):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.methods.language.vocabulary import END, PAD, UNKNOWN, Vocabulary, packed, padded
+from mechlearn_zoo.methods.language.vocabulary import END, PAD, UNKNOWN, Vocabulary, packed, padded
 
 
 def test_words_and_ids():

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import privileged_oracles as oracles
-from craik.methods.privileged import auxiliary_loss
+from mechlearn_zoo.methods.privileged import auxiliary_loss
 
 
 def draw(seed, *shape):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import privileged_oracles as oracles
-from craik.methods.privileged import FutureScores, info_nce
+from mechlearn_zoo.methods.privileged import FutureScores, info_nce
 
 
 def draw(seed, *shape):

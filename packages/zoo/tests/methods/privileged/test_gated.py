@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 import privileged_oracles as oracles
-from craik.methods.privileged import gated_loss
+from mechlearn_zoo.methods.privileged import gated_loss
 
 
 def draw(seed, *shape):

@@ -3,7 +3,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import privileged_oracles as oracles
-from craik.methods.privileged import generalised_distillation_loss
+from mechlearn_zoo.methods.privileged import generalised_distillation_loss
 
 
 def draw(seed, *shape):

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.methods.privileged import hindsight_losses
+from mechlearn_zoo.methods.privileged import hindsight_losses
 
 
 def draw(seed, *shape):

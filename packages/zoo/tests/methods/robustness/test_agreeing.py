@@ -3,12 +3,12 @@ import pytest
 import torch
 
 import robustness_oracles as oracle
-from craik.agreement import AndMask, Mean
-from craik.methods.robustness.agreeing import agreed_attack, agreed_gradient, agreement_score, transferred_gain
-from craik.methods.robustness.evasion import maximum_confidence
-from craik.methods.robustness.norms import Ball, norms, steepest
-from craik.methods.robustness.transfer import input_gradient
-from craik.nn.perceptrons import mlp
+from mechlearn.agreement import AndMask, Mean
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.methods.robustness.agreeing import agreed_attack, agreed_gradient, agreement_score, transferred_gain
+from mechlearn_zoo.methods.robustness.evasion import maximum_confidence
+from mechlearn_zoo.methods.robustness.norms import Ball, norms, steepest
+from mechlearn_zoo.methods.robustness.transfer import input_gradient
 
 
 def nets(count=3):

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from craik.methods.robustness.closed_forms import as_target, as_torch
-from craik.methods.robustness.evasion import logits_of
+from mechlearn_zoo.methods.robustness.closed_forms import as_target, as_torch
+from mechlearn_zoo.methods.robustness.evasion import logits_of
 
 
 def data(classes=3, n=120):

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import robustness_oracles as oracle
-from craik.methods.robustness.evasion import logits_of, loss, margin, maximum_confidence, missed, security_curve
-from craik.methods.robustness.norms import Ball, dual, norms
-from craik.nn.perceptrons import mlp
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.methods.robustness.evasion import logits_of, loss, margin, maximum_confidence, missed, security_curve
+from mechlearn_zoo.methods.robustness.norms import Ball, dual, norms
 
 
 def linear(weight, bias=0.1):

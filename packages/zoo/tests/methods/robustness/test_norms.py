@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import robustness_oracles as oracle
-from craik.methods.robustness.norms import Ball, dual, norms, project, steepest
+from mechlearn_zoo.methods.robustness.norms import Ball, dual, norms, project, steepest
 
 NORMS = (1, 2, math.inf)
 

@@ -3,7 +3,7 @@ import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import robustness_oracles as oracle
-from craik.methods.robustness.poisoning import (
+from mechlearn_zoo.methods.robustness.poisoning import (
     Learner,
     Sample,
     decision,

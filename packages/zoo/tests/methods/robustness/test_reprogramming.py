@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 import robustness_oracles as oracle
-from craik.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
+from mechlearn_zoo.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
 
 
 def program(canvas=(2, 7, 6), patch=(3, 2), scale=1.0):

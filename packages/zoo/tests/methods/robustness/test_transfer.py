@@ -7,10 +7,11 @@ import torch
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from craik.methods.robustness.closed_forms import as_target, as_torch
-from craik.methods.robustness.evasion import logits_of, margin, maximum_confidence, missed
-from craik.methods.robustness.norms import Ball, norms
-from craik.methods.robustness.transfer import (
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.methods.robustness.closed_forms import as_target, as_torch
+from mechlearn_zoo.methods.robustness.evasion import logits_of, margin, maximum_confidence, missed
+from mechlearn_zoo.methods.robustness.norms import Ball, norms
+from mechlearn_zoo.methods.robustness.transfer import (
     alignment,
     cosine,
     gradient_size,
@@ -19,7 +20,6 @@ from craik.methods.robustness.transfer import (
     transfer_matrix,
     variability,
 )
-from craik.nn.perceptrons import mlp
 
 
 def data(seed=0, n=20, d=6):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from craik.methods.vision.decoding import FeatureDecoder, correlations, lagged, match_spread, pairwise_identification
+from mechlearn_zoo.methods.vision.decoding import FeatureDecoder, correlations, lagged, match_spread, pairwise_identification
 
 
 def data(n, v, u, seed=0):

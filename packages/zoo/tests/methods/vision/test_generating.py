@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.distributions import Normal, kl_divergence
 
-from craik.methods.vision.generating import (
+from mechlearn_zoo.methods.vision.generating import (
     Augmented,
     Judged,
     StageDiscriminator,

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from craik.methods.vision.matching import Captions, Pictures, attend, matching_losses
+from mechlearn_zoo.methods.vision.matching import Captions, Pictures, attend, matching_losses
 
 
 def batch(b=4, d=3, t=5, r=6, seed=0):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.methods.vision.reconstructing import Pixels, Prior, feature_loss, reconstruct
+from mechlearn_zoo.methods.vision.reconstructing import Pixels, Prior, feature_loss, reconstruct
 
 
 def extractor(seed=0, dtype=None):

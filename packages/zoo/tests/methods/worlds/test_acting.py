@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from craik.methods.worlds.acting import LinearController, Stepped, Watched, population_returns
-from craik.methods.worlds.dreaming import DreamWorld
-from craik.methods.worlds.world_model import MixtureRNN
-from craik.nn.autoencoders import ConvVAE
-from craik.tasks.frames.take_cover import TakeCover
+from mechlearn_zoo.methods.worlds.acting import LinearController, Stepped, Watched, population_returns
+from mechlearn_zoo.methods.worlds.dreaming import DreamWorld
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
+from mechlearn_zoo.nn.autoencoders import ConvVAE
+from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 
 
 def generator(seed=0):

@@ -5,10 +5,10 @@ import pytest
 import torch
 from scipy.sparse.csgraph import dijkstra
 
-from craik.methods.worlds.dividing import Effort, Planning, Proposals, closure, divide_and_conquer
-from craik.tasks.finite.mazes import maze
 from dividing_oracles import Literal, best_plan, distances
 from dividing_oracles import closure as literal_closure
+from mechlearn_zoo.methods.worlds.dividing import Effort, Planning, Proposals, closure, divide_and_conquer
+from mechlearn_zoo.tasks.finite.mazes import maze
 
 
 def generator(seed=0):

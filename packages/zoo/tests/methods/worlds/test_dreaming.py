@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from craik.methods.worlds.dreaming import Dream, DreamWorld
-from craik.methods.worlds.world_model import MixtureRNN
 from dreams_oracles import dream_of_nothing_random
+from mechlearn_zoo.methods.worlds.dreaming import Dream, DreamWorld
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
 
 
 def memory(ends=True):

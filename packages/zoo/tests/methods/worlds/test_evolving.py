@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.methods.worlds.evolving import evolve, options
+from mechlearn_zoo.methods.worlds.evolving import evolve, options
 
 pytestmark = pytest.mark.extra("worlds", "cma")
 

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.methods.worlds import RelationalForwardModel, next_action_losses, perfect_steps, relative_places
-from craik.nn.graphs import Graph, Widths, edges_to
+from mechlearn_zoo.methods.worlds import RelationalForwardModel, next_action_losses, perfect_steps, relative_places
+from mechlearn_zoo.nn.graphs import Graph, Widths, edges_to
 
 IN = Widths(3, 2, 1)
 

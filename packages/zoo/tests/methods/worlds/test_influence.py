@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import worlds_oracles as oracles
-from craik.methods.worlds import (
+from mechlearn_zoo.methods.worlds import (
     ModelOfOthers,
     causal_influence,
     influence_rewards,

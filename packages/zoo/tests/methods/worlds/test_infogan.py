@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch import nn
 
-from craik.methods.worlds import infogan
-from craik.methods.worlds.infogan import (
+from dreams_oracles import best_path, mutual_information
+from mechlearn_zoo.methods.worlds import infogan
+from mechlearn_zoo.methods.worlds.infogan import (
     CausalInfoGAN,
     GaussianTransition,
     OneHot,
@@ -18,8 +19,7 @@ from craik.methods.worlds.infogan import (
     straight_through,
     waypoints,
 )
-from craik.nn.categorical import gumbel_softmax
-from dreams_oracles import best_path, mutual_information
+from mechlearn_zoo.nn.categorical import gumbel_softmax
 
 
 def generator(seed=0):

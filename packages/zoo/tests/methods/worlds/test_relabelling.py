@@ -3,10 +3,10 @@ import itertools
 import pytest
 import torch
 
-from craik.losses import SquaredError
-from craik.methods.worlds.relabelling import hindsight, matched_states, without_loops
-from craik.skips import Dynamics, Greedy, match
-from craik.trajectories import Trajectories
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, Greedy, match
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.methods.worlds.relabelling import hindsight, matched_states, without_loops
 
 
 def test_every_pair_on_a_path_is_a_solved_problem():

@@ -5,7 +5,7 @@ import torch
 from scipy.stats import spearmanr
 
 import worlds_oracles as oracles
-from craik.methods.worlds import grounding, topographic_similarity, vocabulary_log_probability, vocabulary_reward
+from mechlearn_zoo.methods.worlds import grounding, topographic_similarity, vocabulary_log_probability, vocabulary_reward
 
 
 def generator(seed=0):

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.methods.worlds.world_model import MixtureRNN, energy_lost, memory_loss
-from craik.nn.autoencoders import ConvVAE
 from dreams_oracles import memory_loss as literal
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN, energy_lost, memory_loss
+from mechlearn_zoo.nn.autoencoders import ConvVAE
 
 
 def memory(ends=True):

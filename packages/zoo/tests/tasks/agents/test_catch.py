@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.methods.control import collect
-from craik.tasks.agents.catch import Board, Catch
-from craik.tasks.agents.vectors import vector_env
+from mechlearn_zoo.methods.control import collect
+from mechlearn_zoo.tasks.agents.catch import Board, Catch
+from mechlearn_zoo.tasks.agents.vectors import vector_env
 
 
 def made(variants=range(8), **board):

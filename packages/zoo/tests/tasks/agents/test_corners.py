@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from craik.tasks.agents.corners import CORNERS, Corners, paid
-from craik.tasks.agents.vectors import vector_env
+from mechlearn_zoo.tasks.agents.corners import CORNERS, Corners, paid
+from mechlearn_zoo.tasks.agents.vectors import vector_env
 
 
 def literal(before, after, goal, quiet):

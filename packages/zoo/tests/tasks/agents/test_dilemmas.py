@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.tasks.agents.dilemmas import CLEAN, MOVES, Cleanup, Harvest, State, begin, growth, layout, step, views
+from mechlearn_zoo.tasks.agents.dilemmas import CLEAN, MOVES, Cleanup, Harvest, State, begin, growth, layout, step, views
 
 HARVEST = Harvest(height=8, width=9, agents=3, view=2)
 CLEANUP = Cleanup(height=6, width=9, agents=3, view=2, river=2, apples=0.3)

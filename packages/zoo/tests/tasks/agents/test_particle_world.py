@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from craik.tasks.agents.particle_world import begin, distances, seen, step
+from mechlearn_zoo.tasks.agents.particle_world import begin, distances, seen, step
 
 
 def generator(seed=0):

@@ -2,11 +2,11 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.methods.control import collect
-from craik.tasks.agents.rooms import Rooms
+from mechlearn_zoo.methods.control import collect
+from mechlearn_zoo.tasks.agents.rooms import Rooms
 
 
-@pytest.mark.extra("rl", "minigrid")
+@pytest.mark.extra("paper", "minigrid")
 def test_a_roll_out_has_the_rooms_ends():
     """MiniGrid cuts an episode of two rooms after 40 steps; a random agent is cut, and its last observation is kept."""
     world = Rooms("MiniGrid-MultiRoom-N2-S4-v0", 3)
@@ -23,7 +23,7 @@ def test_a_roll_out_has_the_rooms_ends():
     assert world.cells.shape == (3,)
 
 
-@pytest.mark.extra("rl", "minigrid")
+@pytest.mark.extra("paper", "minigrid")
 def test_a_count_that_is_none():
     with pytest.raises(ValueError, match="count"):
         Rooms("MiniGrid-MultiRoom-N2-S4-v0", 0)

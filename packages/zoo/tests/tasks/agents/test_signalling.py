@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from craik.tasks.agents.signalling import coupled_play, states, true_influence
+from mechlearn_zoo.tasks.agents.signalling import coupled_play, states, true_influence
 
 
 def test_b_follows_as_often_as_said():

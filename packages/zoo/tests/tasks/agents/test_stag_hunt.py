@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.agents.stag_hunt import MOVES, Hunt, aims, chosen, hunts, moved, slipped, spread
+from mechlearn_zoo.tasks.agents.stag_hunt import MOVES, Hunt, aims, chosen, hunts, moved, slipped, spread
 
 
 def literal(agents, targets, stags, i):

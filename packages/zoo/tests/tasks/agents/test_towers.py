@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.agents.towers import TABLE, demonstrate, expert, move, scattered, solved, standing, tasks
+from mechlearn_zoo.tasks.agents.towers import TABLE, demonstrate, expert, move, scattered, solved, standing, tasks
 
 
 def starts(count, blocks, seed=0):

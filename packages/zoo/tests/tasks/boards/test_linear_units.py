@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.boards.linear_units import linear_units
+from mechlearn_zoo.tasks.boards.linear_units import linear_units
 
 
 def test_noise_moves_the_environments_own_inputs_alone():

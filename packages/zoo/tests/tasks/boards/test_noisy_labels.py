@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import distill_worlds_oracles as oracles
-from craik.tasks.boards.noisy_labels import noisy_labels
+from mechlearn_zoo.tasks.boards.noisy_labels import noisy_labels
 
 
 def test_shapes():

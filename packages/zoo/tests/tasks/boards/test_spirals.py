@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from craik.tasks.boards.spirals import HeldOut, Mechanism, Shortcuts, spiral_points, spirals
+from mechlearn_zoo.tasks.boards.spirals import HeldOut, Mechanism, Shortcuts, spiral_points, spirals
 
 SMALL = {"environments": 3, "examples": 40, "shortcuts": Shortcuts(4), "held_out": HeldOut(5, test_examples=50)}
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.boards.two_rooms import TwoRooms
+from mechlearn_zoo.tasks.boards.two_rooms import TwoRooms
 
 
 def test_every_step_is_possible_and_of_the_right_size():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.boards.unit_tests import EXAMPLES, parts, scrambled, unit_test, unit_test_twice
+from mechlearn_zoo.tasks.boards.unit_tests import EXAMPLES, parts, scrambled, unit_test, unit_test_twice
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

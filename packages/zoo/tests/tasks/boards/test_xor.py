@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from craik.tasks.boards.xor import xor
+from mechlearn_zoo.tasks.boards.xor import xor
 
 
 def test_shapes_and_labels():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.bodies.falling import PITCH, falling_hopper
+from mechlearn_zoo.tasks.bodies.falling import PITCH, falling_hopper
 
 
 def test_hoppers_fall_either_way():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.bodies.motions import ball, double_pendulum, oscillator, pendulum, stopping_ball, waiting_ball
+from mechlearn_zoo.tasks.bodies.motions import ball, double_pendulum, oscillator, pendulum, stopping_ball, waiting_ball
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from craik.tasks.bodies.mujoco import Sizes, measure_scales, mujoco, to_split
-from craik.tasks.bodies.quantiles import BINS
-from craik.tasks.bodies.rollouts import STEPS, Rollout
+from mechlearn_zoo.tasks.bodies.mujoco import Sizes, measure_scales, mujoco, to_split
+from mechlearn_zoo.tasks.bodies.quantiles import BINS
+from mechlearn_zoo.tasks.bodies.rollouts import STEPS, Rollout
 
 SIMULATED = all(find_spec(name) for name in ("gymnasium", "mujoco", "imageio"))
 needs_simulator = pytest.mark.skipif(not SIMULATED, reason="gymnasium, mujoco or imageio is not installed")
@@ -65,7 +65,7 @@ def test_a_small_dataset_comes_out_of_the_cache_the_second_time(tmp_path, monkey
     assert first.train.x.shape == (40, 8 + STEPS * 2)
     assert first.train.privileged.shape == (40, STEPS, 9)
     assert not torch.equal(first.train.x[:3], first.selection.x)
-    monkeypatch.setattr("craik.tasks.bodies.mujoco.collect", None)
+    monkeypatch.setattr("mechlearn_zoo.tasks.bodies.mujoco.collect", None)
     again = mujoco("Swimmer", **options)
     assert torch.equal(first.test.x, again.test.x)
 

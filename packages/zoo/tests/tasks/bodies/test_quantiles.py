@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distill_worlds_oracles as oracles
-from craik.tasks.bodies.quantiles import BINS, bin_errors, quantiles
+from mechlearn_zoo.tasks.bodies.quantiles import BINS, bin_errors, quantiles
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=20, unique=True), st.floats(-1100, 1100))

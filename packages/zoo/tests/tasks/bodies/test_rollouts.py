@@ -3,8 +3,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from craik.tasks.bodies import rollouts
-from craik.tasks.bodies.rollouts import STEPS, VERSION, collect
+from mechlearn_zoo.tasks.bodies import rollouts
+from mechlearn_zoo.tasks.bodies.rollouts import STEPS, VERSION, collect
 from pinned import assert_pinned
 
 SIMULATED = all(find_spec(name) for name in ("gymnasium", "mujoco", "imageio"))

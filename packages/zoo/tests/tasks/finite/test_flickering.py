@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.tasks.finite.flickering import DARK, Flickering
-from craik.tasks.finite.grids import open_grid
-from craik.tasks.finite.television import PRESS, television
+from mechlearn_zoo.tasks.finite.flickering import DARK, Flickering
+from mechlearn_zoo.tasks.finite.grids import open_grid
+from mechlearn_zoo.tasks.finite.television import PRESS, television
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@ from collections import deque
 import pytest
 import torch
 
-from craik.tasks.finite.boxes import with_box
-from craik.tasks.finite.chain import chain
-from craik.tasks.finite.grids import MOVES, Grid, drawn_grid, open_grid, two_rooms
-from craik.tasks.finite.mazes import maze
+from mechlearn_zoo.tasks.finite.boxes import with_box
+from mechlearn_zoo.tasks.finite.chain import chain
+from mechlearn_zoo.tasks.finite.grids import MOVES, Grid, drawn_grid, open_grid, two_rooms
+from mechlearn_zoo.tasks.finite.mazes import maze
 
 ROOMS = drawn_grid(["#####", "#...#", "#.#.#", "#..##", "#####"], stay=True)
 

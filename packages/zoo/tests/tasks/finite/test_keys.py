@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Generator
 
-from craik.tasks.finite.keys import Keys, mazes_with_keys
+from mechlearn_zoo.tasks.finite.keys import Keys, mazes_with_keys
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.tasks.finite.mazes import maze
-from craik.tasks.finite.pitfalls import Pitfalls, with_pits
-from craik.tasks.finite.television import PRESS, Watching, television
+from mechlearn_zoo.tasks.finite.mazes import maze
+from mechlearn_zoo.tasks.finite.pitfalls import Pitfalls, with_pits
+from mechlearn_zoo.tasks.finite.television import PRESS, Watching, television
 
 
 def world(seed=0):

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from control_finite_oracles import discounted_return
-from craik.tasks.finite.grids import open_grid
-from craik.tasks.finite.returns import sampled_returns
-from craik.trajectories.finite import FiniteMDP
+from mechlearn.trajectories.finite import FiniteMDP
+from mechlearn_zoo.tasks.finite.grids import open_grid
+from mechlearn_zoo.tasks.finite.returns import sampled_returns
 
 
 def line(slip=0.2):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.finite.scenarios import GOAL, PIT, WALL, levels, lower_left
+from mechlearn_zoo.tasks.finite.scenarios import GOAL, PIT, WALL, levels, lower_left
 
 
 def test_every_level_can_be_solved_without_a_pit():

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from craik.tasks.finite.grids import open_grid
-from craik.tasks.finite.mazes import maze
-from craik.tasks.finite.television import PRESS, Watching, television
+from mechlearn_zoo.tasks.finite.grids import open_grid
+from mechlearn_zoo.tasks.finite.mazes import maze
+from mechlearn_zoo.tasks.finite.television import PRESS, Watching, television
 
 
 def test_pressing_draws_a_picture_and_stays():

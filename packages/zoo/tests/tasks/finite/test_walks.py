@@ -3,9 +3,9 @@ import itertools
 import pytest
 import torch
 
-from craik.tasks.finite.grids import drawn_grid, open_grid
-from craik.tasks.finite.mazes import maze
-from craik.tasks.finite.walks import wander
+from mechlearn_zoo.tasks.finite.grids import drawn_grid, open_grid
+from mechlearn_zoo.tasks.finite.mazes import maze
+from mechlearn_zoo.tasks.finite.walks import wander
 
 
 def test_a_walk_moves_and_turns_back_only_in_dead_ends():

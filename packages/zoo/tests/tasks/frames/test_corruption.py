@@ -1,6 +1,6 @@
 import pytest
 
-from craik.tasks.frames.corruption import Corruption
+from mechlearn_zoo.tasks.frames.corruption import Corruption
 
 
 @pytest.mark.usefixtures("as_installed")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from craik.tasks.frames.drawing import boxes_coverage, discs_coverage, over, polygons_coverage, to_uint8
+from mechlearn_zoo.tasks.frames.drawing import boxes_coverage, discs_coverage, over, polygons_coverage, to_uint8
 
 SQUARE = np.array([(1, 1), (3, 1), (3, 2), (1, 2)], dtype=float)
 

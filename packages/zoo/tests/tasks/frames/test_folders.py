@@ -3,7 +3,7 @@ import pytest
 import torch
 from PIL import Image
 
-from craik.tasks.frames.folders import read_episodes
+from mechlearn_zoo.tasks.frames.folders import read_episodes
 
 TABLE = """file,episode,ended,left,gas
 a0.png,a,0,-1,0.5

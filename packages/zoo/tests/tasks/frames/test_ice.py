@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.tasks.frames.ice import PUSHES, cells, codes, draw_building, draw_walks, slid
+from mechlearn_zoo.tasks.frames.ice import PUSHES, cells, codes, draw_building, draw_walks, slid
 
 
 @pytest.fixture(scope="module")

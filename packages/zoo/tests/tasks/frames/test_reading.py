@@ -1,6 +1,6 @@
 import numpy as np
 
-from craik.tasks.frames.reading import NOTHING, as_shares, read_sequence
+from mechlearn_zoo.tasks.frames.reading import NOTHING, as_shares, read_sequence
 
 
 def test_the_first_frame_that_says_something_decides():

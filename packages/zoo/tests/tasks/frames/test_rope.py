@@ -3,7 +3,7 @@ import pytest
 import torch
 from PIL import Image
 
-from craik.tasks.frames.rope import RopePair, read_pairs, rope_pairs
+from mechlearn_zoo.tasks.frames.rope import RopePair, read_pairs, rope_pairs
 
 
 @pytest.fixture

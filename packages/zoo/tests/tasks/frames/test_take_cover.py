@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.tasks.frames.playing import brownian, record, thirds
-from craik.tasks.frames.take_cover import AGENT_Y, TakeCover
+from mechlearn_zoo.tasks.frames.playing import brownian, record, thirds
+from mechlearn_zoo.tasks.frames.take_cover import AGENT_Y, TakeCover
 
 
 def generator(seed=0):

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.tasks.pictures.captioned_digits import COLOURS, WORDS, caption, captioned_digits
-from craik.tasks.pictures.cub import birds, picture
+from mechlearn_zoo.tasks.pictures.captioned_digits import COLOURS, WORDS, caption, captioned_digits
+from mechlearn_zoo.tasks.pictures.cub import birds, picture
 
 
 def draw(part="train", count=15):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.tasks.pictures.cifar import ARCHIVES, Archive, cifar10
+from mechlearn_zoo.tasks.pictures.cifar import ARCHIVES, Archive, cifar10
 
 
 def batches(count=6, size=4):

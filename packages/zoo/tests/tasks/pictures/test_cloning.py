@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.tasks.pictures import cloning
-from craik.tasks.pictures.cloning import Recording, States
+from mechlearn_zoo.tasks.pictures import cloning
+from mechlearn_zoo.tasks.pictures.cloning import Recording, States
 
 
 def states(levels, actions=3, seed=0):
@@ -35,7 +35,7 @@ def test_levels_in_two_parts_and_policies_that_do_not_add_up_are_refused(tmp_pat
 
 
 def test_a_file_that_is_none_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="craik coinrun collect"):
+    with pytest.raises(ValueError, match="mechlearn coinrun collect"):
         cloning.read(tmp_path / "missing")
     cloning.write(recording(), tmp_path / "r")
     whole = (tmp_path / "r").read_bytes()

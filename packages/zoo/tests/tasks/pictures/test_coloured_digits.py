@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.pictures.coloured_digits import coloured_digits
+from mechlearn_zoo.tasks.pictures.coloured_digits import coloured_digits
 
 
 def colours(split):

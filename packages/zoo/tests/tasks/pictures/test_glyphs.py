@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.pictures.glyphs import FONTS, LETTERS, glyphs
+from mechlearn_zoo.tasks.pictures.glyphs import FONTS, LETTERS, glyphs
 
 
 def test_letters_are_pictures_of_their_class():

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.tasks.pictures.digits import digits
-from craik.tasks.pictures.images import pixels, with_random_labels
+from mechlearn_zoo.tasks.pictures.digits import digits
+from mechlearn_zoo.tasks.pictures.images import pixels, with_random_labels
 
 
 def test_digits_are_the_real_ones_split_without_overlap():

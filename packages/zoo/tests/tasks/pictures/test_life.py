@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distill_worlds_oracles as oracles
-from craik.distill import TimeMixture
-from craik.tasks.pictures.life import STEPS, life, next_board, oracle_logits
+from mechlearn.distill import TimeMixture
+from mechlearn_zoo.tasks.pictures.life import STEPS, life, next_board, oracle_logits
 
 
 @given(st.integers(0, 2**31), st.sampled_from([1, 2, 3, 6]), st.floats(0.05, 0.95))

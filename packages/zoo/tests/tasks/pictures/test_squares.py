@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.pictures.squares import draw_squares, squares
+from mechlearn_zoo.tasks.pictures.squares import draw_squares, squares
 
 
 def test_the_paper_s_places():

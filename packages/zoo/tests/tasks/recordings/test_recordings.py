@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from craik.tasks.recordings.kamitani import read_bdata
-from craik.tasks.recordings.neurons import grasshopper
-from craik.tasks.recordings.simulated_voxels import simulated_voxels
+from mechlearn_zoo.tasks.recordings.kamitani import read_bdata
+from mechlearn_zoo.tasks.recordings.neurons import grasshopper
+from mechlearn_zoo.tasks.recordings.simulated_voxels import simulated_voxels
 
 
 @pytest.mark.extra("worlds", "nitime")

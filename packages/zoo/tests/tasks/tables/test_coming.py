@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.tables import coming
+from mechlearn_zoo.tasks.tables import coming
 
 BOARDS = (coming.plain_cells, coming.plain_digits, coming.signed_cells, coming.coded_digits_to_come, coming.tagged_cells)
 

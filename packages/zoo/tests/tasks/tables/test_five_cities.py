@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from craik.tasks.tables.five_cities import CITIES, COLUMNS, DATA_DIGESTS, five_cities, forecasts
+from mechlearn_zoo.tasks.tables.five_cities import CITIES, COLUMNS, DATA_DIGESTS, five_cities, forecasts
 
 HEADER = "No,year,month,day,hour,season,PM_Local,PM_US Post,DEWP,HUMI,PRES,TEMP,cbwd,Iws,precipitation,Iprec\n"
 

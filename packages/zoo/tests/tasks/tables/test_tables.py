@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from craik.tasks.pictures.digits import digits_in_order
-from craik.tasks.tables.cells import WARDS, WEAK, all_cells, tag, wards, weak
-from craik.tasks.tables.codes import CORNERS, coded, codes, digits_tag
-from craik.tasks.tables.shifts import calibration, interactions
-from craik.tasks.tables.sites import AFTER, normal, signs
-from craik.tasks.tables.writers import writers
+from mechlearn_zoo.tasks.pictures.digits import digits_in_order
+from mechlearn_zoo.tasks.tables.cells import WARDS, WEAK, all_cells, tag, wards, weak
+from mechlearn_zoo.tasks.tables.codes import CORNERS, coded, codes, digits_tag
+from mechlearn_zoo.tasks.tables.shifts import calibration, interactions
+from mechlearn_zoo.tasks.tables.sites import AFTER, normal, signs
+from mechlearn_zoo.tasks.tables.writers import writers
 
 ALL = [
     lambda seed: codes(seed, 8, 53),

@@ -2,7 +2,7 @@ import keyword
 
 import pytest
 
-from craik.tasks.text.code_tokens import MODULES, NO_ROLE, ROLES, code_tokens, roles_of
+from mechlearn_zoo.tasks.text.code_tokens import MODULES, NO_ROLE, ROLES, code_tokens, roles_of
 
 SOURCE = """import os
 class Thing(os.PathLike):

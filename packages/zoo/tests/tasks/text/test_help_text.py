@@ -1,6 +1,6 @@
 import pytest
 
-from craik.tasks.text.help_text import help_text, sentences
+from mechlearn_zoo.tasks.text.help_text import help_text, sentences
 
 TEXT = """Title
 *****

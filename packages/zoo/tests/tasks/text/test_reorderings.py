@@ -1,7 +1,7 @@
 import pytest
 from torch import Generator
 
-from craik.tasks.text.reorderings import END, FIRST, reorderings, vocabulary
+from mechlearn_zoo.tasks.text.reorderings import END, FIRST, reorderings, vocabulary
 
 
 def test_links_are_translations_and_every_word_has_one():

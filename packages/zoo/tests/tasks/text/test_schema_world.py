@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.text.schema_world import PARTS, SchemaWorld, made_names
+from mechlearn_zoo.tasks.text.schema_world import PARTS, SchemaWorld, made_names
 
 
 def seeded(seed=0):

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from craik.lab.errors import LabError
-from craik.lab.running.storage import write_atomically
+from claimlab.errors import LabError
+from claimlab.running.storage import write_atomically
 
 FORMAT = 1
 """Of the JSON in a checkpoint."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from craik.lab.rows import Row, number
-from craik.lab.running.checkpoints.stopping import EarlyStopping
+from claimlab.rows import Row, number
+from claimlab.running.checkpoints.stopping import EarlyStopping
 
 if TYPE_CHECKING:
     from torch import Tensor

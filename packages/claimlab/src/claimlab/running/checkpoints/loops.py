@@ -23,10 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from craik.lab.errors import LabError, TimeIsUp
-from craik.lab.rows import Row
-from craik.lab.running.checkpoints.files import Content, Identity, previous, read, write
-from craik.lab.running.checkpoints.state import is_generator, packed, restore, state_of, unpacked
+from claimlab.errors import LabError, TimeIsUp
+from claimlab.rows import Row
+from claimlab.running.checkpoints.files import Content, Identity, previous, read, write
+from claimlab.running.checkpoints.state import is_generator, packed, restore, state_of, unpacked
 
 EVERY = 20.0
 """Seconds between two checkpoints of a seed unless told otherwise."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ParamSpec, TypeVar
 
-from craik.lab.rows import Row
-from craik.lab.running.checkpoints.loops import checkpoint, within
+from claimlab.rows import Row
+from claimlab.running.checkpoints.loops import checkpoint, within
 
 P = ParamSpec("P")
 V = TypeVar("V")

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from craik.lab.errors import LabError
+from claimlab.errors import LabError
 
 TAG = "claimlab"
 """The key by which JSON says that an object stands for something else."""

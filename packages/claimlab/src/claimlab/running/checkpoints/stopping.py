@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from craik.lab.rows import Row, Scalar
+from claimlab.rows import Row, Scalar
 
 
 @dataclass

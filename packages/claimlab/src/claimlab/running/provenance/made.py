@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from typing import Any
 
-from craik.lab.running.provenance.machine import Machine, machine
-from craik.lab.running.provenance.source_tree import Code, code_of, sources
+from claimlab.running.provenance.machine import Machine, machine
+from claimlab.running.provenance.source_tree import Code, code_of, sources
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from craik.lab.errors import LabError
+from claimlab.errors import LabError
 
 SUFFIXES = (".py", ".c")
 """What the source tree consists of."""

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from craik.lab.errors import LabError
-from craik.lab.rows import Row
-from craik.lab.running.provenance.source_tree import folder_of
-from craik.lab.running.rowfiles import read_partial
+from claimlab.errors import LabError
+from claimlab.rows import Row
+from claimlab.running.provenance.source_tree import folder_of
+from claimlab.running.rowfiles import read_partial
 
 CHILD = """
 import dataclasses, importlib, json, sys, time
@@ -27,7 +27,7 @@ import torch
 torch.set_num_threads(1)
 name, package, values, seed, path = json.loads(sys.stdin.read())
 try:
-    experiment = importlib.import_module("craik.lab.experiment").load(name, package)
+    experiment = importlib.import_module("claimlab.experiment").load(name, package)
     make, run = experiment.config, experiment.run
 except ModuleNotFoundError:  # the first sources had a module an experiment
     experiment = importlib.import_module(package + "." + name.replace("-", "_"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from craik.lab.rows import Row, Scalar
-from craik.lab.running.run import Outcome
+from claimlab.rows import Row, Scalar
+from claimlab.running.run import Outcome
 
 
 @dataclass(frozen=True)

@@ -15,20 +15,20 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.experiment import load
-from craik.lab.rows import Row
-from craik.lab.running.provenance.machine import Machine, machine
-from craik.lab.running.provenance.made import Made, now
-from craik.lab.running.provenance.source_tree import Code, code_of
-from craik.lab.running.rowfiles import read_partial
-from craik.lab.running.run import Run, Witness
-from craik.lab.running.runfiles import find_runs, keep, read_run
-from craik.lab.running.storage import locked, words_of
-from craik.lab.running.witness.beside import made_beside
-from craik.lab.running.witness.comparing import Comparison, compare
-from craik.lab.running.workers.local import here, run_jobs
-from craik.lab.running.workers.worker import Event, Job, OnEvent
+from claimlab.errors import LabError, UsageError
+from claimlab.experiment import load
+from claimlab.rows import Row
+from claimlab.running.provenance.machine import Machine, machine
+from claimlab.running.provenance.made import Made, now
+from claimlab.running.provenance.source_tree import Code, code_of
+from claimlab.running.rowfiles import read_partial
+from claimlab.running.run import Run, Witness
+from claimlab.running.runfiles import find_runs, keep, read_run
+from claimlab.running.storage import locked, words_of
+from claimlab.running.verification.beside import made_beside
+from claimlab.running.verification.comparing import Comparison, compare
+from claimlab.running.workers.local import here, run_jobs
+from claimlab.running.workers.worker import Event, Job, OnEvent
 
 
 @dataclass(frozen=True)

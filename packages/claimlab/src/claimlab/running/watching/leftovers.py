@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.running.run import OLDER
-from craik.lab.running.runfiles import run_folders
-from craik.lab.running.storage import is_locked, locked
-from craik.lab.running.watching.status import STATUS
+from claimlab.errors import LabError, UsageError
+from claimlab.running.run import OLDER
+from claimlab.running.runfiles import run_folders
+from claimlab.running.storage import is_locked, locked
+from claimlab.running.watching.status import STATUS
 
 HALF = ("seed-*.partial.jsonl", "seed-*.checkpoint*.safetensors", STATUS)
 """What a run leaves that did not come to its end."""

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from craik.lab.decoding import decode, parse_object
-from craik.lab.errors import Interrupted, LabError, UsageError
-from craik.lab.running.plan import Plan
-from craik.lab.running.provenance.made import now
-from craik.lab.running.run import OLDER
-from craik.lab.running.runfiles import as_json, read_run, run_folders
-from craik.lab.running.storage import current, is_locked
-from craik.lab.running.workers.worker import Event, OnEvent
+from claimlab.decoding import decode, parse_object
+from claimlab.errors import Interrupted, LabError, UsageError
+from claimlab.running.plan import Plan
+from claimlab.running.provenance.made import now
+from claimlab.running.run import OLDER
+from claimlab.running.runfiles import as_json, read_run, run_folders
+from claimlab.running.storage import current, is_locked
+from claimlab.running.workers.worker import Event, OnEvent
 
 STATUS = ".status.json"
 """The file in which an unfinished run says where it is."""
@@ -169,7 +169,7 @@ def _status(folder: Path) -> Status:
 
 
 def _recorded(folder: Path) -> Status:
-    from craik.lab.showing.evidence import confirmed_words, older_words  # noqa: PLC0415  # words, where they are wanted
+    from claimlab.showing.evidence import confirmed_words, older_words  # noqa: PLC0415  # words, where they are wanted
 
     run = read_run(folder)
     running = is_locked(folder)

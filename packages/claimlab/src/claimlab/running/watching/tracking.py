@@ -11,13 +11,13 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from craik.lab.errors import UsageError
-from craik.lab.fields import values_of
-from craik.lab.rows import Row
-from craik.lab.running.plan import Plan
-from craik.lab.running.provenance.made import now
-from craik.lab.running.workers.worker import Event, OnEvent
-from craik.lab.values import written
+from claimlab.errors import UsageError
+from claimlab.fields import values_of
+from claimlab.rows import Row
+from claimlab.running.plan import Plan
+from claimlab.running.provenance.made import now
+from claimlab.running.workers.worker import Event, OnEvent
+from claimlab.values import written
 
 Tool = Literal["tensorboard", "mlflow"]
 """Where rows can be sent."""

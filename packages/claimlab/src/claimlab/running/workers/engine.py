@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from craik.lab.running.workers.stopping import stop_if_asked
-from craik.lab.running.workers.worker import Event, Job
+from claimlab.running.workers.stopping import stop_if_asked
+from claimlab.running.workers.worker import Event, Job
 
 LOOK = 0.5
 """Seconds between two looks for a signal whose exception was lost."""

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from craik.lab.errors import LabError
-from craik.lab.running.provenance.machine import cores
-from craik.lab.running.provenance.made import Made
-from craik.lab.running.workers.descendants import descendants, kill
-from craik.lab.running.workers.engine import Engine, Main, Worker, ready
-from craik.lab.running.workers.stopping import deaf
-from craik.lab.running.workers.worker import Event, Job, OnEvent, work
+from claimlab.errors import LabError
+from claimlab.running.provenance.machine import cores
+from claimlab.running.provenance.made import Made
+from claimlab.running.workers.descendants import descendants, kill
+from claimlab.running.workers.engine import Engine, Main, Worker, ready
+from claimlab.running.workers.stopping import deaf
+from claimlab.running.workers.worker import Event, Job, OnEvent, work
 
 
 def run_jobs(

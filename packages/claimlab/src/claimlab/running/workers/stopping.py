@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator
 from types import FrameType
 
-from craik.lab.errors import Stop
+from claimlab.errors import Stop
 
 STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Ctrl-C, the wish of a scheduler, and a terminal that is gone; Windows knows no SIGHUP."""

@@ -21,18 +21,18 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
-from craik.lab.errors import LabError, TimeIsUp
-from craik.lab.experiment import Experiment, load
-from craik.lab.rows import Row
-from craik.lab.running.checkpoints.files import Identity
-from craik.lab.running.checkpoints.loops import EVERY, Keeper, use
-from craik.lab.running.provenance.machine import Machine, machine
-from craik.lab.running.provenance.made import Made, made_here, versions
-from craik.lab.running.provenance.source_tree import Code, source_digest, sources
-from craik.lab.running.rowfiles import complete_row, encode
-from craik.lab.running.storage import words_of
-from craik.lab.running.workers.descendants import descendants, kill
-from craik.lab.running.workers.stopping import hear_nothing
+from claimlab.errors import LabError, TimeIsUp
+from claimlab.experiment import Experiment, load
+from claimlab.rows import Row
+from claimlab.running.checkpoints.files import Identity
+from claimlab.running.checkpoints.loops import EVERY, Keeper, use
+from claimlab.running.provenance.machine import Machine, machine
+from claimlab.running.provenance.made import Made, made_here, versions
+from claimlab.running.provenance.source_tree import Code, source_digest, sources
+from claimlab.running.rowfiles import complete_row, encode
+from claimlab.running.storage import words_of
+from claimlab.running.workers.descendants import descendants, kill
+from claimlab.running.workers.stopping import hear_nothing
 
 RAISED = "run must not raise, but found"
 """What a failure says where the experiment's own code raised an error."""

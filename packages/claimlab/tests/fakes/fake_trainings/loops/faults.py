@@ -1,7 +1,7 @@
 """Ends a process of a run at an aimed instant, as a machine would: before or after the n-th rename to a name like this.
 
-``CRAIK_FAULT="worker before rename .checkpoint.safetensors 3"`` kills the worker; `parent` kills what started it; `full` says
-that the disk is full.
+``MECHLEARN_FAULT="worker before rename .checkpoint.safetensors 3"`` kills the worker; `parent` kills what started it; `full`
+says that the disk is full.
 """
 
 import errno
@@ -12,7 +12,7 @@ import signal
 
 def aim() -> None:
     """Patches this process, if the environment asks for it."""
-    words = os.environ.get("CRAIK_FAULT", "").split()
+    words = os.environ.get("MECHLEARN_FAULT", "").split()
     if not words:
         return
     who, when, what, name, count = words

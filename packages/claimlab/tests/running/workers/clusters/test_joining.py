@@ -14,9 +14,9 @@ import pytest
 
 import fake_commands
 import ray_nodes
-from craik.lab.experiment import load
-from craik.lab.running.rowfiles import complete_row
-from craik.lab.running.runfiles import find_runs
+from claimlab.experiment import load
+from claimlab.running.rowfiles import complete_row
+from claimlab.running.runfiles import find_runs
 
 pytestmark = [
     pytest.mark.extra("cluster", "ray"),

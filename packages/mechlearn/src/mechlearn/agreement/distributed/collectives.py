@@ -13,8 +13,8 @@ import torch.distributed.nn  # pyright: ignore[reportUnusedImport]
 from torch import Tensor, distributed
 from torch.distributed import ProcessGroup
 
-from craik.agreement.rules import Rule, Statistics
-from craik.environments import Ids
+from mechlearn.agreement.rules import Rule, Statistics
+from mechlearn.environments import Ids
 
 # Functions of torch.distributed.nn keep as a default what is the group when they are imported, which torch's optimizers do at
 # their first step. After init_process_group the group would then outlive destroy_process_group with its threads, and one that

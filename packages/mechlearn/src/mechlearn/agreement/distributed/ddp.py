@@ -14,14 +14,22 @@ from jaxtyping import Shaped
 from torch import Tensor, distributed, nn
 from torch.distributed import ProcessGroup
 
-from craik.agreement.machines import collectives
-from craik.agreement.machines.summing import BYTE, Summation, all_reduce_statistics, of_one, pack_pairs, silent, unpack_pairs
-from craik.agreement.onepass.collected import OfEnvironments, Survivors
-from craik.agreement.onepass.delivery import cast_all, deliver
-from craik.agreement.onepass.streaming import dense
-from craik.agreement.rules import Rule, Statistics, check_rule, survival
-from craik.arguments import check_flag, check_one_of, check_whole
-from craik.environments import check_finite_sums
+from mechlearn.agreement.distributed import collectives
+from mechlearn.agreement.distributed.summing import (
+    BYTE,
+    Summation,
+    all_reduce_statistics,
+    of_one,
+    pack_pairs,
+    silent,
+    unpack_pairs,
+)
+from mechlearn.agreement.engine.collected import OfEnvironments, Survivors
+from mechlearn.agreement.engine.delivery import cast_all, deliver
+from mechlearn.agreement.engine.streaming import dense
+from mechlearn.agreement.rules import Rule, Statistics, check_rule, survival
+from mechlearn.arguments import check_flag, check_one_of, check_whole
+from mechlearn.environments import check_finite_sums
 
 
 def combine_across_ranks(
@@ -39,7 +47,7 @@ def combine_across_ranks(
 
     Without ``statistics`` each rank's ``.grad`` is the gradient of its one environment, as ``loss.backward()`` on a mean loss
     leaves it (under DistributedDataParallel inside ``no_sync()``). With several environments a rank, accumulate them with
-    `craik.agreement.Agreement.accumulate` and pass what `collect` returns; ``.grad`` is then added to, as by
+    `mechlearn.agreement.Agreement.accumulate` and pass what `collect` returns; ``.grad`` is then added to, as by
     `Agreement.backward`. A parameter that no rank's losses reach is left alone; one that some ranks' do not reach has gradient
     0, and so a disagreement, there.
 
@@ -55,13 +63,13 @@ def combine_across_ranks(
         summation: "backend" leaves the order in which gradients are added to the backend; "rank" gathers them and adds them in
             the order of the ranks, as one process would that accumulates rank by rank, at the price of memory for every
             rank's gradient of one parameter at a time. With two ranks both are the same.
-        refuse_nonfinite: as for `craik.agreement.Agreement`: turn it off with a GradScaler, which looks for NaN itself.
+        refuse_nonfinite: as for `mechlearn.agreement.Agreement`: turn it off with a GradScaler, which looks for NaN itself.
         ids: "global" takes an id that two ranks have collected for one environment, whose sign nobody knows then, and refuses;
             "local" says that every rank numbers environments of its own, which are others than those of any other rank.
 
     Returns:
         For each parameter that received a gradient, the share of its components that survived; with masks, for
-        `craik.agreement.decay_masked`, where the statistics' agreement keeps them.
+        `mechlearn.agreement.decay_masked`, where the statistics' agreement keeps them.
 
     Raises:
         TypeError: no model or parameters by name, no rule, no statistics.

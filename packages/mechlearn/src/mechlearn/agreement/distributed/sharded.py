@@ -10,9 +10,9 @@ from torch.distributed.fsdp._fully_shard._fsdp_api import (  # the type that the
     ReduceScatter,
 )
 
-from craik.agreement.machines.collectives import answering
-from craik.agreement.machines.summing import BYTE, of_one
-from craik.agreement.rules import STANDARD_ERRORS, Rule, Statistics, check_rule
+from mechlearn.agreement.distributed.collectives import answering
+from mechlearn.agreement.distributed.summing import BYTE, of_one
+from mechlearn.agreement.rules import STANDARD_ERRORS, Rule, Statistics, check_rule
 
 
 class AgreementReduceScatter(ReduceScatter):

@@ -8,9 +8,9 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.distributed import ProcessGroup
 
-from craik.agreement.machines import collectives
-from craik.agreement.onepass.sums import WIDE
-from craik.agreement.rules import STANDARD_ERRORS, Rule, Statistics
+from mechlearn.agreement.distributed import collectives
+from mechlearn.agreement.engine.sums import WIDE
+from mechlearn.agreement.rules import STANDARD_ERRORS, Rule, Statistics
 
 Summation = Literal["backend", "rank"]
 

@@ -1,1 +1,1 @@
-"""All environments' gradients from one backward pass, as running sums; `craik.agreement.step` is its door."""
+"""All environments' gradients from one backward pass, as running sums; `mechlearn.agreement.agreement` is its door."""

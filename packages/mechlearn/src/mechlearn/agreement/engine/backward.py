@@ -7,12 +7,12 @@ from torch import Tensor
 from torch.autograd.graph import GradientEdge, Node, _engine_run_backward  # pyright: ignore[reportPrivateUsage]
 from torch.utils.hooks import RemovableHandle
 
-from craik.agreement.onepass import reads as formulas
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.walk import Survey
-from craik.agreement.onepass.recomputed import Recomputed, checkpoint_of, recompute
-from craik.agreement.onepass.sums import RunningSums
-from craik.environments import Environments
+from mechlearn.agreement.engine import layers as formulas
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.walk import Survey
+from mechlearn.agreement.engine.recomputed import Recomputed, checkpoint_of, recompute
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.environments import Environments
 
 Taken = dict[str, list[formulas.Use]]
 

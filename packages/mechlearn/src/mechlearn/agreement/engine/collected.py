@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Rule, Statistics, check_needs
-from craik.environments import Ids, named
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.rules import Rule, Statistics, check_needs
+from mechlearn.environments import Ids, named
 
 Path = Literal["plain", "layer", "per-environment"]
 
@@ -42,7 +42,7 @@ class Record(NamedTuple):
 class OfEnvironments(dict[str, Statistics]):
     """What environments' gradients add up to, by parameter name, and which environments they are.
 
-    `craik.agreement.Agreement.collect` returns it; as a mapping it holds the statistics alone.
+    `mechlearn.agreement.Agreement.collect` returns it; as a mapping it holds the statistics alone.
 
     Attributes:
         ids: of the environments, in the order in which they were collected.

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from craik.agreement.onepass.reads import gpu
-from craik.agreement.onepass.sums import RunningSums, SideBySide
-from craik.agreement.onepass.sums.beside import added_together
-from craik.agreement.rules import (
+from mechlearn.agreement.engine.layers import gpu
+from mechlearn.agreement.engine.sums import RunningSums, SideBySide
+from mechlearn.agreement.engine.sums.batched import added_together
+from mechlearn.agreement.rules import (
     AndMask,
     Consuming,
     GeometricMean,
@@ -28,9 +28,9 @@ from craik.agreement.rules import (
     count_survivors,
     required_count,
 )
-from craik.agreement.rules.base import slices
-from craik.agreement.rules.statistics import needed
-from craik.environments import check_finite_sums
+from mechlearn.agreement.rules.base import slices
+from mechlearn.agreement.rules.moments import needed
+from mechlearn.environments import check_finite_sums
 
 
 def combine_sums(

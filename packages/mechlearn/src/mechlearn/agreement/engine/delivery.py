@@ -12,7 +12,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from craik.agreement.onepass.streaming import dense
+from mechlearn.agreement.engine.streaming import dense
 
 
 def taken(gradients: list[Tensor | None], position: int) -> Tensor | None:

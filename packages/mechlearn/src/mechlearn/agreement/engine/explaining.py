@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from craik.agreement.onepass.collected import Path
-from craik.agreement.onepass.evidence.clusters import Clusters, unit_of
-from craik.agreement.onepass.forming import OnePass
-from craik.environments import EnvironmentIds
+from mechlearn.agreement.engine.collected import Path
+from mechlearn.agreement.engine.forward import OnePass
+from mechlearn.agreement.engine.variance.clusters import Clusters, unit_of
+from mechlearn.environments import EnvironmentIds
 
 
 class Explanation(NamedTuple):
@@ -15,7 +15,7 @@ class Explanation(NamedTuple):
 
     Attributes:
         parameter: its name.
-        path: as in `craik.agreement.Record`.
+        path: as in `mechlearn.agreement.Record`.
         reason: why it takes that path.
         cost: in words.
     """

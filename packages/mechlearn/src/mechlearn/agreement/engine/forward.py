@@ -7,15 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.inputs import READS
-from craik.agreement.kernels.compiled import Compiled, load
-from craik.agreement.onepass.collected import Collected, Path
-from craik.agreement.onepass.delivery import silent, taken
-from craik.agreement.onepass.evidence.clusters import Clusters, unit_of
-from craik.agreement.onepass.evidence.gathering import Gathering
-from craik.agreement.onepass.evidence.sums import settled
-from craik.agreement.onepass.passing import LayerPass
-from craik.agreement.onepass.planning import (
+from mechlearn.agreement.engine.analysis.refusals import check_batch_norm
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.backward import LayerPass
+from mechlearn.agreement.engine.collected import Collected, Path
+from mechlearn.agreement.engine.delivery import silent, taken
+from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS
+from mechlearn.agreement.engine.planning import (
     Asked,
     Partitions,
     Plan,
@@ -26,16 +24,18 @@ from craik.agreement.onepass.planning import (
     paths_of,
     reads_of_examples,
 )
-from craik.agreement.onepass.proof.refusals import check_batch_norm
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS
-from craik.agreement.onepass.streaming import dense, stream_environment_gradients
-from craik.agreement.onepass.sums import RunningSums, SideBySide
-from craik.agreement.onepass.sums.beside import ROOM, SMALL
-from craik.agreement.onepass.sums.units import Lengths, UnitSums, of_model
-from craik.agreement.rules import STANDARD_ERRORS
-from craik.agreement.standard_errors import PLAIN, StandardErrors
-from craik.environments import (
+from mechlearn.agreement.engine.streaming import dense, stream_environment_gradients
+from mechlearn.agreement.engine.sums import RunningSums, SideBySide
+from mechlearn.agreement.engine.sums.batched import ROOM, SMALL
+from mechlearn.agreement.engine.sums.units import Lengths, UnitSums, of_model
+from mechlearn.agreement.engine.variance.clusters import Clusters, unit_of
+from mechlearn.agreement.engine.variance.gathering import Gathering
+from mechlearn.agreement.engine.variance.sums import settled
+from mechlearn.agreement.inputs import READS
+from mechlearn.agreement.kernels.compiled import Compiled, load
+from mechlearn.agreement.rules import STANDARD_ERRORS
+from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
+from mechlearn.environments import (
     EnvironmentIds,
     Environments,
     check_finite_losses,
@@ -66,10 +66,10 @@ class OnePass:
 
     Args:
         model: any module.
-        statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
+        statistics: for models that couple the examples of a batch, as `mechlearn.agreement.Agreement` says.
         compiled: kernels to use for what they take, or None for torch's operators.
         vouched: take for granted that operations that are not known keep rows apart and first.
-        keep: names of parameters for which `craik.agreement.by_input` is to have what it reads.
+        keep: names of parameters for which `mechlearn.agreement.by_input` is to have what it reads.
         normalise: divide each environment's gradient by its norm over the "model", or by those of its "tensor"s; or names of
             parameters whose gradients are divided by their own.
     """
@@ -119,7 +119,7 @@ class OnePass:
             together: leave small parameters' gradients side by side: their sums wait for each other.
 
         Raises:
-            TypeError, ValueError, RuntimeError: as `craik.agreement.Agreement.backward`.
+            TypeError, ValueError, RuntimeError: as `mechlearn.agreement.Agreement.backward`.
         """
         try:
             with torch.no_grad():

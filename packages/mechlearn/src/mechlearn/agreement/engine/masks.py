@@ -5,11 +5,11 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from craik.agreement.onepass.combining import combine_and_keep
-from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Rule, count_survivors
-from craik.agreement.rules.base import masked
-from craik.environments import check_finite_sums
+from mechlearn.agreement.engine.combining import combine_and_keep
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.rules import Rule, count_survivors
+from mechlearn.agreement.rules.base import masked
+from mechlearn.environments import check_finite_sums
 
 
 class Masks:

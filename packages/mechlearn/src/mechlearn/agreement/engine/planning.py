@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass import reads as formulas
-from craik.agreement.onepass.evidence.clusters import Clusters
-from craik.agreement.onepass.proof.refusals import check_batch_norm, check_graph, check_reached
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
-from craik.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
+from mechlearn.agreement.engine import layers as formulas
+from mechlearn.agreement.engine.analysis.refusals import check_batch_norm, check_graph, check_reached
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.walk import Proof, Survey, prove, survey
+from mechlearn.agreement.engine.variance.clusters import Clusters
+from mechlearn.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
 
 
 class Asked(NamedTuple):
@@ -53,7 +53,7 @@ class Partitions:
         """Return the partition of a call's losses.
 
         Raises:
-            TypeError, ValueError: as `craik.environments.partition`.
+            TypeError, ValueError: as `mechlearn.environments.partition`.
         """
         if type(environments) is not Tensor or environments.numel() > MANY:
             return partition(environments, len(losses), losses.device)
@@ -103,7 +103,7 @@ def ask(model: nn.Module, losses: Tensor, environments: EnvironmentIds, partitio
     """Check a call's losses and ids, and find what the losses depend on.
 
     Raises:
-        TypeError, ValueError: as `craik.agreement.Agreement.backward`.
+        TypeError, ValueError: as `mechlearn.agreement.Agreement.backward`.
     """
     check_unreduced(losses)
     check_differentiable(losses)
@@ -127,7 +127,7 @@ class Plan(NamedTuple):
         reads: of those that one backward pass serves, by name.
         reasons: why the others take one backward pass an environment, by name.
         proved: False where the user's word stands for a part of the proof.
-        by_example: see `craik.agreement.onepass.proof.walk.Proof`.
+        by_example: see `mechlearn.agreement.engine.analysis.walk.Proof`.
     """
 
     reads: dict[str, list[Read]]
@@ -141,7 +141,7 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
 
     Args:
         asked: what a call asks.
-        statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
+        statistics: for models that couple the examples of a batch, as `mechlearn.agreement.Agreement` says.
         vouched: take for granted that operations that are not known keep rows apart and first.
 
     Raises:

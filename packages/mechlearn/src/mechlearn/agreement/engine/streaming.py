@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.sums import RunningSums
-from craik.environments import Environments
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.environments import Environments
 
 
 def environment_gradients(

@@ -1,9 +1,9 @@
 """The compiled CPU kernels (`signs.c`, `evidence.c`, `temporal.c`): built on first use where there is a C compiler.
 
 They are kept in the user's cache. Plain C through ctypes: no build system, no headers of Python's or torch's.
-`craik.agreement.kernels.library` builds and loads them. The file's name in the cache has a hash of the source, the compiler,
-its options and the processor's features, so that no other machine's code is ever run, and a digest of the file itself, which
-is compared before it is loaded.
+`mechlearn.agreement.kernels.library` builds and loads them. The file's name in the cache has a hash of the source, the
+compiler, its options and the processor's features, so that no other machine's code is ever run, and a digest of the file
+itself, which is compared before it is loaded.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
-from craik.agreement.kernels.library import BuildError, loaded
+from mechlearn.agreement.kernels.library import BuildError, loaded
 
 
 class Compiled:
@@ -25,7 +25,7 @@ class Compiled:
         library: the shared library they were built into.
 
     Attributes:
-        library: its functions, those of `temporal.c` too, which `craik.agreement.kernels.steps` calls.
+        library: its functions, those of `temporal.c` too, which `mechlearn.agreement.kernels.steps` calls.
     """
 
     def __reduce__(self) -> tuple[Callable[[], "Compiled | None"], tuple[()]]:
@@ -35,12 +35,18 @@ class Compiled:
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
         at, size = ctypes.c_void_p, ctypes.c_int64
-        self.library.craik_add_signs.argtypes = self.library.craik_add_signs_in_bytes.argtypes = [at, size, size, at, at]
-        self.library.craik_sign_products.argtypes = [at, at, size, size, size, at, at]
+        self.library.mechlearn_add_signs.argtypes = self.library.mechlearn_add_signs_in_bytes.argtypes = [
+            at,
+            size,
+            size,
+            at,
+            at,
+        ]
+        self.library.mechlearn_sign_products.argtypes = [at, at, size, size, size, at, at]
         number = ctypes.c_float
-        self.library.craik_add_sides.argtypes = [at, at, size, number, number, at, at, at]
-        self.library.craik_moments.argtypes = [at, size, size, size, at, at]
-        self.library.craik_and_mask.argtypes, self.library.craik_and_mask.restype = [at, at, size, size, size], size
+        self.library.mechlearn_add_sides.argtypes = [at, at, size, number, number, at, at, at]
+        self.library.mechlearn_moments.argtypes = [at, size, size, size, at, at]
+        self.library.mechlearn_and_mask.argtypes, self.library.mechlearn_and_mask.restype = [at, at, size, size, size], size
 
     @staticmethod
     def takes(*tensors: Tensor) -> bool:
@@ -55,7 +61,7 @@ class Compiled:
             total: where their sum is added.
             sign: where the sum of their signs is added: float32, or bytes that have room for it.
         """
-        add = self.library.craik_add_signs_in_bytes if sign.dtype == torch.int8 else self.library.craik_add_signs
+        add = self.library.mechlearn_add_signs_in_bytes if sign.dtype == torch.int8 else self.library.mechlearn_add_signs
         add(gradients.data_ptr(), len(gradients), total.numel(), total.data_ptr(), sign.data_ptr())
 
     def sign_products(self, deltas: Float[Tensor, "e o"], inputs: Float[Tensor, "e i"]) -> Int8[Tensor, "o i"]:
@@ -64,7 +70,7 @@ class Compiled:
         work = torch.empty(2 * -(-environments // 64) * (rows + columns), dtype=torch.int64)
         result = torch.empty(rows, columns, dtype=torch.int8)
         tensors = deltas.data_ptr(), inputs.data_ptr()
-        self.library.craik_sign_products(*tensors, environments, rows, columns, work.data_ptr(), result.data_ptr())
+        self.library.mechlearn_sign_products(*tensors, environments, rows, columns, work.data_ptr(), result.data_ptr())
         return result
 
     def add_sides(
@@ -84,14 +90,14 @@ class Compiled:
         """
         total, up, down = (t.data_ptr() for t in into)
         sizes = gradient.numel(), *limits
-        self.library.craik_add_sides(gradient.data_ptr(), squares.data_ptr(), *sizes, total, up, down)
+        self.library.mechlearn_add_sides(gradient.data_ptr(), squares.data_ptr(), *sizes, total, up, down)
 
     def moments(self, contributions: Float[Tensor, "e k *p"]) -> tuple[Float[Tensor, "e *p"], Float[Tensor, "e *p"]]:
         """Return sum_k h_k and sum_k h_k^2 of every environment, which is read once."""
         environments, clusters, *shape = contributions.shape
         gradients, squares = (contributions.new_empty(environments, *shape) for _ in range(2))
         sizes = environments, clusters, torch.Size(shape).numel()
-        self.library.craik_moments(contributions.data_ptr(), *sizes, gradients.data_ptr(), squares.data_ptr())
+        self.library.mechlearn_moments(contributions.data_ptr(), *sizes, gradients.data_ptr(), squares.data_ptr())
         return gradients, squares
 
     def and_mask(self, gradient: Float[Tensor, "*p"], sign: Int8[Tensor, "*p"], environments: int, count: int) -> int | None:
@@ -101,7 +107,7 @@ class Compiled:
             The number of components with at least ``count`` signs in agreement; None where a gradient is not finite.
         """
         sizes = gradient.numel(), environments, count
-        survivors = self.library.craik_and_mask(gradient.data_ptr(), sign.data_ptr(), *sizes)
+        survivors = self.library.mechlearn_and_mask(gradient.data_ptr(), sign.data_ptr(), *sizes)
         return None if survivors < 0 else survivors
 
 

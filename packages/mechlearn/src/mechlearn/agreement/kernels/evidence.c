@@ -8,7 +8,7 @@
 
    What takes nine passes of torch's operators, operation by operation the same: M at least `tiny`, s at most `top`. A NaN
    stays one. */
-void craik_add_sides(const float *restrict g, const float *restrict squares, int64_t components, float tiny, float top,
+void mechlearn_add_sides(const float *restrict g, const float *restrict squares, int64_t components, float tiny, float top,
                      float *restrict total, float *restrict up, float *restrict down)
 {
     for (int64_t n = 0; n < components; n++) {
@@ -25,7 +25,7 @@ void craik_add_sides(const float *restrict g, const float *restrict squares, int
 
 /* gradient[e][n] = sum_k x[e][k][n] and squares[e][n] = sum_k x[e][k][n]^2, in one reading; eight k at a time, which leaves an
    eighth of the rounding that one after another would. */
-void craik_moments(const float *restrict x, int64_t environments, int64_t clusters, int64_t components,
+void mechlearn_moments(const float *restrict x, int64_t environments, int64_t clusters, int64_t components,
                    float *restrict gradient, float *restrict squares)
 {
     for (int64_t e = 0; e < environments; e++) {

@@ -39,9 +39,9 @@ def loaded() -> ctypes.CDLL:
     cache = _cache()
     if cache is not None:
         with contextlib.suppress(OSError):  # a cache that cannot be trusted or written, or from which nothing may be run
-            return _kept(compiler, cache / "craik" / "kernels", stem)
+            return _kept(compiler, cache / "mechlearn" / "kernels", stem)
     try:
-        with tempfile.TemporaryDirectory(prefix="craik-kernels-") as folder:
+        with tempfile.TemporaryDirectory(prefix="mechlearn-kernels-") as folder:
             return ctypes.CDLL(str(_build(compiler, Path(folder), stem)))  # once loaded, the file is not needed
     except OSError as error:
         raise BuildError(f"no folder for a shared library: {error}") from None

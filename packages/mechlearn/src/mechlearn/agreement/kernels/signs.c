@@ -25,8 +25,8 @@ enum { BLOCK = 4096 }; /* components whose sums stay in the first-level cache wh
         }                                                                                                                  \
     }
 
-ADD_SIGNS(craik_add_signs, float)
-ADD_SIGNS(craik_add_signs_in_bytes, int8_t)
+ADD_SIGNS(mechlearn_add_signs, float)
+ADD_SIGNS(mechlearn_add_signs_in_bytes, int8_t)
 
 /* Bit e % 64 of word e / 64 says of x[e][n], in one plane, that it is not 0 and, in the other, that it is above 0. */
 static void pack(const float *restrict x, int64_t environments, int64_t components, uint64_t *restrict some,
@@ -70,7 +70,7 @@ static inline int64_t half_sum(uint64_t both, uint64_t unequal)
                           SECOND(some2 & a_some2[i], above2 ^ a_above2[i]));
 
 /* out[o][i] = sum_e sign(d[e][o]) sign(a[e][i]) for at most 127 environments. `work` holds 2 * words * (rows + columns) words. */
-void craik_sign_products(const float *restrict d, const float *restrict a, int64_t environments, int64_t rows,
+void mechlearn_sign_products(const float *restrict d, const float *restrict a, int64_t environments, int64_t rows,
                          int64_t columns, uint64_t *restrict work, int8_t *restrict out)
 {
     int64_t words = (environments + 63) / 64;
@@ -97,7 +97,7 @@ void craik_sign_products(const float *restrict d, const float *restrict a, int64
 
 /* The AND-mask of one parameter in place: gradient[n] becomes the masked mean, sign[n] the mask. Returns the number of
    survivors, or -1 where a gradient is NaN or infinite. */
-int64_t craik_and_mask(float *restrict gradient, int8_t *restrict sign, int64_t components, int64_t environments,
+int64_t mechlearn_and_mask(float *restrict gradient, int8_t *restrict sign, int64_t components, int64_t environments,
                        int64_t count)
 {
     int64_t survivors = 0;

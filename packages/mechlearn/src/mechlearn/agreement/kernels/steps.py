@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import load
-from craik.agreement.kernels.library import BuildError
+from mechlearn.agreement.kernels.compiled import load
+from mechlearn.agreement.kernels.library import BuildError
 
 DTYPES = (torch.float32, torch.float64)
 
@@ -34,7 +34,7 @@ class Steps:
         self._advance: dict[torch.dtype, Callable[..., None]] = {}
         self._look: dict[torch.dtype, Callable[..., int]] = {}
         for dtype, name in zip(DTYPES, ("float32", "float64"), strict=True):
-            advance, look = (getattr(library, f"craik_{kind}_{name}") for kind in ("temporal_step", "first_nonfinite"))
+            advance, look = (getattr(library, f"mechlearn_{kind}_{name}") for kind in ("temporal_step", "first_nonfinite"))
             advance.argtypes, advance.restype = [*ranges, ctypes.c_void_p], None
             look.argtypes, look.restype = ranges, ctypes.c_int64
             self._advance[dtype], self._look[dtype] = advance, look

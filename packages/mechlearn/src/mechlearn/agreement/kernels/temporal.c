@@ -1,5 +1,5 @@
 /* Adam's step with a temporal AND-mask on a CPU, for float32 and float64. Built by compiled.py and called by steps.py;
-   loop_step of craik/agreement/temporal.py says what a step is.
+   loop_step of mechlearn/agreement/temporal.py says what a step is.
 
    The parameters of a group come in one call: row k of `table` points to theta, g, m, v and a, each of size[k] components. A
    call works on the components [from, to) of all rows laid end to end, so that threads can share a group.
@@ -18,7 +18,7 @@ enum { LINE = 64, AHEAD = 1024 }; /* bytes: of a line of memory, and how far ahe
 #define REAL float
 #define SQRT sqrtf
 #define ABS fabsf
-#define NAME(name) craik_##name##_float32
+#define NAME(name) mechlearn_##name##_float32
 #include "temporal.c"
 #undef REAL
 #undef SQRT
@@ -27,7 +27,7 @@ enum { LINE = 64, AHEAD = 1024 }; /* bytes: of a line of memory, and how far ahe
 #define REAL double
 #define SQRT sqrt
 #define ABS fabs
-#define NAME(name) craik_##name##_float64
+#define NAME(name) mechlearn_##name##_float64
 #include "temporal.c"
 
 #else

@@ -5,7 +5,7 @@
 
 A program owns one tile of the weight. It goes through the environments, forms the tile of each one's gradient in registers,
 takes its sign, and adds both up; no environment's gradient is ever in memory. Products are float32 as IEEE 754 has it, never
-TF32. Imported where a tensor on a GPU asks for it and at no other time: see `craik.agreement.onepass.reads.gpu`.
+TF32. Imported where a tensor on a GPU asks for it and at no other time: see `mechlearn.agreement.engine.layers.gpu`.
 """
 
 import functools

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from craik.agreement.rules.base import Thresholded, mask_, required_count, rescaled, slices
-from craik.agreement.rules.statistics import Combined, Statistics, needed
+from mechlearn.agreement.rules.base import Thresholded, mask_, required_count, rescaled, slices
+from mechlearn.agreement.rules.moments import Combined, Statistics, needed
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.agreement.rules.statistics import Combined, Statistics, needed
-from craik.arguments import check_flag, check_one_of, check_share, check_whole
+from mechlearn.agreement.rules.moments import Combined, Statistics, needed
+from mechlearn.arguments import check_flag, check_one_of, check_share, check_whole
 
 
 def required_count(threshold: float, environments: int) -> int:
@@ -122,7 +122,7 @@ class Consuming(ABC):
         if not isinstance(statistics, Statistics):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
             raise TypeError(
                 f"A rule should be given `Statistics`. Found {type(statistics).__name__}. For gradients side by side there is "
-                "craik.agreement.combine(rule, gradients)."
+                "mechlearn.agreement.combine(rule, gradients)."
             )
         return self.consume(statistics.clone())
 

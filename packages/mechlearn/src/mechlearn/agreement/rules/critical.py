@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from craik.arguments import check_share, check_whole
+from mechlearn.arguments import check_share, check_whole
 
 LARGEST_PRODUCT = 1000
 """Up to so many environments less one every binomial coefficient is a float."""

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
-from craik.agreement.standard_errors import PLAIN, StandardErrors, check_errors
-from craik.arguments import check_not_negative, check_one_of
+from mechlearn.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
+from mechlearn.agreement.standard_errors import PLAIN, StandardErrors, check_errors
+from mechlearn.arguments import check_not_negative, check_one_of
 
 
 @dataclass(frozen=True)

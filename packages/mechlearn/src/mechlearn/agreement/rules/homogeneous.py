@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
-from craik.agreement.rules.critical import check_level, homogeneous_critical
-from craik.agreement.standard_errors import PLAIN, StandardErrors, check_errors
+from mechlearn.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
+from mechlearn.agreement.rules.critical import check_level, homogeneous_critical
+from mechlearn.agreement.standard_errors import PLAIN, StandardErrors, check_errors
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Homogeneous(Consuming):
     `Heterogeneous` asks how large they are.
 
     Standard errors are taken as known, as Cochran does: with few examples of an environment, or with halves in place of
-    examples (`craik.agreement.StandardErrors`), Q is larger than its distribution says and more is masked than the level.
+    examples (`mechlearn.agreement.StandardErrors`), Q is larger than its distribution says and more is masked than the level.
     `Qualitative` is exact there.
 
     Args:

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import torch
 
-from craik.agreement.rules.base import Consuming, mean_
-from craik.agreement.rules.statistics import Combined, Statistics
+from mechlearn.agreement.rules.base import Consuming, mean_
+from mechlearn.agreement.rules.moments import Combined, Statistics
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Statistics(NamedTuple):
         magnitude: sum over e of abs(g_e). None unless the rule needs it.
         positive: Q+, the sum of z_e^2 over the environments with g_e > 0, z_e being g_e / s_e, its squared standard error s_e^2
             estimated from the environment's examples and Student's t turned into a normal deviate of the same tail
-            (`craik.agreement.onepass.evidence`). None unless the rule needs it, as all that follow.
+            (`mechlearn.agreement.engine.variance`). None unless the rule needs it, as all that follow.
         negative: Q-, the same over those with g_e < 0.
         precision: sum over e of 1 / s_e^2, in float64; an environment whose examples all have the gradient 0 adds 0.
         weighted: sum over e of g_e / s_e^2, in float64.

@@ -5,11 +5,11 @@ from typing import ClassVar, cast
 
 import torch
 
-from craik.agreement.rules.and_mask import AndMask
-from craik.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
-from craik.agreement.rules.critical import check_level, qualitative_critical
-from craik.agreement.rules.mean import Mean
-from craik.agreement.standard_errors import PLAIN, StandardErrors, check_errors
+from mechlearn.agreement.rules.and_mask import AndMask
+from mechlearn.agreement.rules.base import Combined, Consuming, Rescale, Statistics, check_rescale, masked, mean_, needed
+from mechlearn.agreement.rules.critical import check_level, qualitative_critical
+from mechlearn.agreement.rules.mean import Mean
+from mechlearn.agreement.standard_errors import PLAIN, StandardErrors, check_errors
 
 
 class _ByLevel:
@@ -28,7 +28,7 @@ class Qualitative(Consuming):
     m * mean_e g_e with m = 1[ min(Q+, Q-) <= c(E, alpha) ]; Q+ is the sum of (g_e / s_e)^2 over the environments with g_e > 0,
     Q- over those with g_e < 0, and s_e the standard error of environment e's gradient, from the spread of its examples. This is
     the likelihood ratio test for a qualitative interaction of Gail and Simon 1985 (Biometrics 41:361), with their exact
-    critical values (`craik.agreement.rules.critical`); as a mask of gradients it is ours.
+    critical values (`mechlearn.agreement.rules.critical`); as a mask of gradients it is ours.
 
     The AND-mask keeps what the environments agree on; this rule drops what they are shown to disagree on, so that with few
     examples or no conflict it averages. alpha says where between the two: 0 is `Mean`, 1 is `AndMask(1.0)`, component by

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import torch
 
-from craik.agreement.rules.base import Consuming, check_threshold, mean_, required_count
-from craik.agreement.rules.statistics import Combined, Statistics, needed
-from craik.arguments import check_flag, check_positive
+from mechlearn.agreement.rules.base import Consuming, check_threshold, mean_, required_count
+from mechlearn.agreement.rules.moments import Combined, Statistics, needed
+from mechlearn.arguments import check_flag, check_positive
 
 
 @dataclass(frozen=True)

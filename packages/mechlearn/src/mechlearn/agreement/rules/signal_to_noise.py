@@ -7,9 +7,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from craik.agreement.rules.base import Consuming, Rescale, check_rescale, masked, mean_
-from craik.agreement.rules.statistics import Combined, Statistics, needed
-from craik.arguments import check_not_negative
+from mechlearn.agreement.rules.base import Consuming, Rescale, check_rescale, masked, mean_
+from mechlearn.agreement.rules.moments import Combined, Statistics, needed
+from mechlearn.arguments import check_not_negative
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from craik.agreement.temporal import compiled, steps
-from craik.agreement.temporal.compiled import compiled_step
-from craik.agreement.temporal.form import PRINTED, AdamForm, check_group, of_signs, scalars
-from craik.agreement.temporal.loading import check_parameters, completed
-from craik.agreement.temporal.steps import Tensors, foreach_step, loop_step
+from mechlearn.agreement.temporal import compiled, steps
+from mechlearn.agreement.temporal.compiled import compiled_step
+from mechlearn.agreement.temporal.form import PRINTED, AdamForm, check_group, of_signs, scalars
+from mechlearn.agreement.temporal.loading import check_parameters, completed
+from mechlearn.agreement.temporal.steps import Tensors, foreach_step, loop_step
 
-_torch: Any = torch  # see craik.agreement.temporal.steps
+_torch: Any = torch  # see mechlearn.agreement.temporal.steps
 Implementation = Literal["foreach", "loop", "compiled"]
 
 _STEPS = {"foreach": foreach_step, "loop": loop_step, "compiled": compiled_step}
@@ -60,7 +60,7 @@ class TemporalAndMaskAdam(Optimizer):
 
     Example:
         >>> import torch
-        >>> from craik.agreement import TemporalAndMaskAdam
+        >>> from mechlearn.agreement import TemporalAndMaskAdam
         >>> weights = torch.nn.Parameter(torch.zeros(2))
         >>> optimizer = TemporalAndMaskAdam([weights], lr=0.1, betas=(0.5, 0.9, 0.5), threshold=0.5)
         >>> for second in (1.0, -1.0, 1.0, -1.0):  # four environments; they disagree about the second component

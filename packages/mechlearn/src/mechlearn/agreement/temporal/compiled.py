@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from craik.agreement.kernels.steps import DTYPES, Steps, steps
-from craik.agreement.temporal import steps as temporal
-from craik.agreement.temporal.steps import Scalars, Tensors, empty
+from mechlearn.agreement.kernels.steps import DTYPES, Steps, steps
+from mechlearn.agreement.temporal import steps as temporal
+from mechlearn.agreement.temporal.steps import Scalars, Tensors, empty
 
-_torch: Any = torch  # see craik.agreement.temporal.steps
+_torch: Any = torch  # see mechlearn.agreement.temporal.steps
 
 
 def compiled_step(tensors: Tensors, s: Scalars) -> None:

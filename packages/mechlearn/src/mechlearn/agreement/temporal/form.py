@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
-from craik.agreement.rules.base import check_threshold
-from craik.agreement.temporal.steps import Scalars
-from craik.arguments import check_decay, check_flag, check_not_negative, check_one_of
+from mechlearn.agreement.rules.base import check_threshold
+from mechlearn.agreement.temporal.steps import Scalars
+from mechlearn.arguments import check_decay, check_flag, check_not_negative, check_one_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.temporal.form import check_group, of_signs
+from mechlearn.agreement.temporal.form import check_group, of_signs
 
 OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
 

@@ -6,17 +6,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from craik.agreement.rules.base import check_threshold
-from craik.agreement.temporal.form import check_reachable, of_signs, slack
-from craik.agreement.temporal.loading import check_keys, check_parameters
-from craik.arguments import all_finite, check_decay, check_flag
+from mechlearn.agreement.rules.base import check_threshold
+from mechlearn.agreement.temporal.form import check_reachable, of_signs, slack
+from mechlearn.agreement.temporal.loading import check_keys, check_parameters
+from mechlearn.arguments import all_finite, check_decay, check_flag
 
 
 class TemporalMask:
     """Sets the gradients' components to 0 whose recent signs do not agree.
 
     With one environment in each step, a <- beta a + (1 - beta) sign(g) and g <- g 1[abs(a) >= threshold]: lines 3 and 4 of
-    the paper's algorithm 1 (`craik.agreement.TemporalAndMaskAdam` is the whole of it). Here the gradient itself is masked.
+    the paper's algorithm 1 (`mechlearn.agreement.TemporalAndMaskAdam` is the whole of it). Here the gradient itself is masked.
     What an optimiser makes of it comes after: a momentum goes on moving a component that is masked now, whereas algorithm
     1 masks Adam's momentum too; with SGD without momentum there is no difference. Weight decay acts after the mask.
 
@@ -35,7 +35,7 @@ class TemporalMask:
 
     Example:
         >>> import torch
-        >>> from craik.agreement import TemporalMask
+        >>> from mechlearn.agreement import TemporalMask
         >>> weights = torch.nn.Parameter(torch.zeros(2))
         >>> optimizer, mask = torch.optim.SGD([weights], lr=1.0), TemporalMask([weights], beta=0.5, threshold=0.6)
         >>> for second in (1.0, -1.0, 1.0):

@@ -1,7 +1,7 @@
 """One step of the temporal AND-mask over a list of tensors, in ways that compute the same.
 
-`craik.agreement.temporal.adam` says what the step is; `loop_step` is the one to read. The compiled way is in
-`craik.agreement.temporal.compiled`.
+`mechlearn.agreement.temporal.adam` says what the step is; `loop_step` is the one to read. The compiled way is in
+`mechlearn.agreement.temporal.compiled`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""`craik fit`: does agreement, do columns known in training only, or do adaptive skips help on data of one's own?"""
+"""`mechlearn fit`: does agreement, do columns known in training only, or do adaptive skips help on data of one's own?"""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from craik.cli.common import OUT, CommandError, UsageError, helped, print_json, refuse, suggestion, whole_number, write_text
-from craik.cli.fit.asking import ask, check_names, question_of
-from craik.cli.fit.telling import content_of, say
+from mechlearn.cli.common import OUT, CommandError, UsageError, helped, print_json, refuse, suggestion, whole_number, write_text
+from mechlearn.cli.fit.inputs import ask, check_names, question_of
+from mechlearn.cli.fit.output import content_of, say
 
 SENTENCE = "ask data of your own: does it help, and which columns disagree"
 """What the command does."""
@@ -19,7 +19,7 @@ SENTENCE = "ask data of your own: does it help, and which columns disagree"
 KINDS = ("agreement", "distill", "skips")
 """What it asks about."""
 
-EXAMPLE = "craik fit agreement data.csv --target y --environment site"
+EXAMPLE = "mechlearn fit agreement data.csv --target y --environment site"
 """A command that is whole."""
 
 ASKED = "asked"
@@ -34,7 +34,7 @@ OF = {
 """By what is asked: the options that it reads, beside those of all. Any other would be accepted and do nothing."""
 
 INSTEAD = {
-    ("agreement", "privileged"): "--drop these columns, or ask craik fit distill",
+    ("agreement", "privileged"): "--drop these columns, or ask mechlearn fit distill",
     ("distill", "test_environment"): "leave the rows of this site out of the file",
     ("skips", "drop"): "leave these columns out of the file",
 }
@@ -43,7 +43,7 @@ INSTEAD = {
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik fit agreement|distill|skips FILE [options]"
+    parser.usage = "mechlearn fit agreement|distill|skips FILE [options]"
     kinds = "sites that must agree, privileged columns, or trajectories"
     parser.add_argument("kind", metavar="agreement|distill|skips", nargs="?", help=kinds)
     files = "a .csv, .tsv, .parquet or .npz table; skips: also .npy, or a folder with a file for each trajectory"
@@ -88,8 +88,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     _check(options)
     _needed()
-    from craik.cli.fit.page import write_answer  # noqa: PLC0415  # needed from here on only
-    from craik.estimators.saving import save  # noqa: PLC0415
+    from mechlearn.cli.fit.page import write_answer  # noqa: PLC0415  # needed from here on only
+    from mechlearn.tables.saving import save  # noqa: PLC0415
 
     start = time.perf_counter()
     folder = options.out or OUT / f"fit-{options.file.stem}"
@@ -124,14 +124,14 @@ def _is_another(folder: Path, asked: str) -> bool:
 def _check(options: argparse.Namespace) -> None:
     if options.kind not in KINDS:
         found, way_out = (repr(options.kind), suggestion(options.kind, KINDS)) if options.kind else ("nothing", EXAMPLE)
-        raise UsageError(f"craik fit asks about agreement, distill or skips, but found {found}; {way_out}")
+        raise UsageError(f"mechlearn fit asks about agreement, distill or skips, but found {found}; {way_out}")
     if options.file is None:
-        raise UsageError(f"craik fit needs a table, but found no file; {EXAMPLE}")
+        raise UsageError(f"mechlearn fit needs a table, but found no file; {EXAMPLE}")
     _check_kind(options)
     needed = {"agreement": ("target", "environment"), "distill": ("target", "privileged"), "skips": ()}[options.kind]
     for name in needed:
         if not getattr(options, name):
-            raise UsageError(f"craik fit {options.kind} needs --{name}, but found none; --help tells more")
+            raise UsageError(f"mechlearn fit {options.kind} needs --{name}, but found none; --help tells more")
     if options.kind != "skips" and options.environment == options.target:
         raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
     if options.in_time and len(options.privileged or ()) < 2:
@@ -149,11 +149,11 @@ def _check_kind(options: argparse.Namespace) -> None:
         kinds = " and ".join(kind for kind in KINDS if name in OF[kind])
         way_out = INSTEAD.get((options.kind, name), "leave it out")
         flag = f"--{name.replace('_', '-')}"
-        raise UsageError(f"{flag} is for craik fit {kinds}, but found it with craik fit {options.kind}; {way_out}")
+        raise UsageError(f"{flag} is for mechlearn fit {kinds}, but found it with mechlearn fit {options.kind}; {way_out}")
 
 
 def _needed() -> None:
     try:
         importlib.import_module("sklearn")  # an extra's
     except ImportError as error:
-        raise CommandError("craik fit needs scikit-learn, but found none; pip install -e '.[sklearn,experiments]'") from error
+        raise CommandError("mechlearn fit needs scikit-learn, but found none; pip install 'mechlearn[tables]'") from error

@@ -15,12 +15,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.fit.telling import LEFT_OUT, in_order, teller
+from mechlearn.cli.fit.output import LEFT_OUT, in_order, teller
 
 if TYPE_CHECKING:
-    from craik.estimators.answering import Answer, Question
+    from mechlearn.tables.reports import Answer, Question
 
-CODE = """from craik.agreement import Agreement, AndMask
+CODE = """from mechlearn.agreement import Agreement, AndMask
 
 agreement = Agreement(model, AndMask(0.8))
 losses = loss(model(x), y)        # one for each row
@@ -28,8 +28,8 @@ optimizer.zero_grad()
 agreement.backward(losses, site)  # for losses.mean().backward()
 optimizer.step()"""
 
-STEPPED = """from craik.skips import Dynamics, Greedy, displacement, match
-from craik.losses import SquaredError
+STEPPED = """from mechlearn.skips import Dynamics, Greedy, displacement, match
+from mechlearn.losses import SquaredError
 
 matching = Greedy(8, scale=displacement(trajectories, 8))  # leave out the scale for the thesis' own
 matched = match(Dynamics(model, SquaredError()), trajectories, matching)
@@ -49,11 +49,11 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     Args:
         options: of the command line.
         folder: whose `parts` keep what is there already when the same command is given again: the same data, options, versions
-            and source of craik. Anything else has parts of its own.
+            and source of mechlearn. Anything else has parts of its own.
     """
-    from craik.estimators.answering import Question  # noqa: PLC0415  # needed from here on only
-    from craik.estimators.reading import digest  # noqa: PLC0415
-    from craik.estimators.saving.parts import Parts  # noqa: PLC0415
+    from mechlearn.tables.reading import digest  # noqa: PLC0415
+    from mechlearn.tables.reports import Question  # noqa: PLC0415  # needed from here on only
+    from mechlearn.tables.saving.parts import Parts  # noqa: PLC0415
 
     data = digest(options.file)
     parts = Parts(folder / "parts" / _key(options, data))
@@ -75,7 +75,7 @@ def check_names(options: argparse.Namespace) -> None:
     Raises:
         FileNotFoundError, ImportError, ValueError: that.
     """
-    from craik.estimators.reading import column, read_part, read_trajectories  # noqa: PLC0415
+    from mechlearn.tables.reading import column, read_part, read_trajectories  # noqa: PLC0415
 
     if options.kind == "skips":
         read_trajectories(options.file, options.trajectory, options.time)
@@ -108,16 +108,16 @@ def _source() -> str:
 
 
 def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
-    from craik.estimators.answering import skips_answer  # noqa: PLC0415
-    from craik.estimators.reading import read_trajectories  # noqa: PLC0415
+    from mechlearn.tables.reading import read_trajectories  # noqa: PLC0415
+    from mechlearn.tables.reports import skips_answer  # noqa: PLC0415
 
     return skips_answer(read_trajectories(options.file, options.trajectory, options.time), question, options.ahead)
 
 
 def _of_table(options: argparse.Namespace, question: Question) -> Answer:
-    from craik.estimators.answering import agreement_answer, distill_answer  # noqa: PLC0415
-    from craik.estimators.reading import clear, column, read_part  # noqa: PLC0415
-    from craik.estimators.tables import check_target  # noqa: PLC0415
+    from mechlearn.tables.reading import clear, column, read_part  # noqa: PLC0415
+    from mechlearn.tables.reading_in import check_target  # noqa: PLC0415
+    from mechlearn.tables.reports import agreement_answer, distill_answer  # noqa: PLC0415
 
     loaded = read_part(options.file, (options.environment,) if options.environment else (), options.target)
     columns, notes = loaded.columns, loaded.notes
@@ -148,7 +148,7 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
 
 def _labelled(columns: dict[str, Any], options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Rows whose target is known, and what was left out; cells are checked before, as data rows in sentences are the file's."""
-    from craik.estimators.tables import check_cells, check_target, is_missing  # noqa: PLC0415
+    from mechlearn.tables.reading_in import check_cells, check_target, is_missing  # noqa: PLC0415
 
     target = columns[options.target]
     check_target(target, options.target, options.task, gaps=True)
@@ -169,7 +169,7 @@ def _noted(answer: Answer, notes: list[str]) -> Answer:
 
 def _matching(pattern: str, columns: Mapping[str, Any], target: str, environment: str | None = None) -> list[str]:
     """Columns that a pattern means: of those that it matches not the ones that the command names elsewhere."""
-    from craik.estimators.tables import nearest  # noqa: PLC0415
+    from mechlearn.tables.reading_in import nearest  # noqa: PLC0415
 
     others = [name for name in columns if name not in (target, environment)]
     found = [pattern] if pattern in others else fnmatch.filter(others, pattern)  # names, too, have brackets
@@ -190,7 +190,7 @@ def _matching(pattern: str, columns: Mapping[str, Any], target: str, environment
 
 def _command(options: argparse.Namespace) -> str:
     """The command that makes the same answer again, as a shell takes it; without a site's name where they are masked."""
-    words = ["craik", "fit", options.kind, options.file.name]
+    words = ["mechlearn", "fit", options.kind, options.file.name]
     for name in (*(name for name in MATTERS if name != "kind"), "anonymous"):
         value = getattr(options, name)
         if name == "test_environment" and value is not None and options.anonymous:

@@ -1,4 +1,4 @@
-"""What `craik fit` says: how far it is, the verdict, and the object for scripts."""
+"""What `mechlearn fit` says: how far it is, the verdict, and the object for scripts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.common import shown
+from mechlearn.cli.common import shown
 
 if TYPE_CHECKING:
-    from craik.estimators.answering import Answer
-    from craik.estimators.saving.parts import Parts
+    from mechlearn.tables.reports import Answer
+    from mechlearn.tables.saving.parts import Parts
 
 
 LEFT_OUT = "are left out"
@@ -94,12 +94,12 @@ def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
 
 def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     """Print the verdict, what to do, notes on what the table may not be meant to hold, and a line for each candidate."""
-    from craik.estimators import tables  # noqa: PLC0415  # needed from here on only
-    from craik.estimators.comparing import LATE  # noqa: PLC0415
-    from craik.estimators.reading import ORDER  # noqa: PLC0415
+    from mechlearn.tables import reading_in  # noqa: PLC0415  # needed from here on only
+    from mechlearn.tables.comparing import LATE  # noqa: PLC0415
+    from mechlearn.tables.reading import ORDER  # noqa: PLC0415
 
-    doubts = (tables.PLACEHOLDER, tables.SPELLINGS, tables.UNITS)
-    told = (tables.CLASSES, tables.COPIES, tables.IDENTIFIERS, tables.TELLING, *doubts, LEFT_OUT, LATE, ORDER)
+    doubts = (reading_in.PLACEHOLDER, reading_in.SPELLINGS, reading_in.UNITS)
+    told = (reading_in.CLASSES, reading_in.COPIES, reading_in.IDENTIFIERS, reading_in.TELLING, *doubts, LEFT_OUT, LATE, ORDER)
     print(answer.facts["sentence"])
     for sentence in answer.facts["advice"]:
         print(sentence)

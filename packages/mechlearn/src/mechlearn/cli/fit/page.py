@@ -1,4 +1,4 @@
-"""The answer of `craik fit` as one HTML file: the audit first, then the candidates on held-out sites, then what to do."""
+"""The answer of `mechlearn fit` as one HTML file: the audit first, then the candidates on held-out sites, then what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from craik.cli.common import ensure_file, write_text
+from mechlearn.cli.common import ensure_file, write_text
 
 KINDS = {"helps": "yes", "harms": "no", "as good": "open", "cannot tell": "open"}
 """The verdict's colour; the word always stands beside it."""
@@ -76,7 +76,7 @@ def answer_page(facts: Mapping[str, Any]) -> str:
 @functools.cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("craik.cli.fit", "templates"),
+        loader=jinja2.PackageLoader("mechlearn.cli.fit", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from jaxtyping import Shaped
 from torch import Tensor
 
-from craik import arguments
-from craik.distill.examples.inputs import Inputs, at, first, mapped, prepared, tensors
+from mechlearn import arguments
+from mechlearn.distill.examples.inputs import Inputs, at, first, mapped, prepared, tensors
 
 _CONVERT = "Convert it with torch.as_tensor."
 
@@ -30,8 +30,9 @@ class Labelled(NamedTuple):
 class Examples(NamedTuple):
     """Training examples; the privileged part is there in training only.
 
-    `x` and `privileged` are tensors, mappings of tensors (TensorDicts, too), or `craik.trajectories.Trajectories` of different
-    lengths: see `craik.distill.Ragged` for what a module gets then.
+    `x` and `privileged` are tensors, mappings of tensors (TensorDicts, too), or `mechlearn.trajectories.Trajectories` of
+    different
+    lengths: see `mechlearn.distill.Ragged` for what a module gets then.
 
     Attributes:
         x: (B, ...) what the student sees.
@@ -61,7 +62,7 @@ class Batches(NamedTuple):
     """The n batches of an unroll, stacked: one for each inner step, in order.
 
     Attributes:
-        x: (n, B, ...) what the student sees; a tensor, a mapping, or `craik.distill.Ragged`.
+        x: (n, B, ...) what the student sees; a tensor, a mapping, or `mechlearn.distill.Ragged`.
         privileged: (n, B, ...) the paper's x*, what the teacher sees; likewise.
         y: (n, B, ...) labels.
     """
@@ -135,7 +136,7 @@ def _prepared(name: str, bundle: Any, kind: Any, dims: int) -> list[Any]:  # noq
     """Return the parts of a bundle; refuse another bundle than the one that is meant, and parts that cannot be read."""
     fields: tuple[str, ...] = kind._fields
     shape = ("(B, ...)", "(n, B, ...)")[dims - 1]
-    made = f"craik.distill.{kind.__name__}({', '.join(fields)})"
+    made = f"mechlearn.distill.{kind.__name__}({', '.join(fields)})"
     arguments.check_kind(name, bundle, kind, made, way_out=f"Put tensors of shape {shape} into one.")
     found: list[Any] = []
     for field, part in zip(fields, bundle, strict=True):

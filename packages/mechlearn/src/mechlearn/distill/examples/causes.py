@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.distill.examples.inputs import Inputs, tensors
+from mechlearn.distill.examples.inputs import Inputs, tensors
 
 LOGITS = "Put a sigmoid at the student's end, or take the loss of logits, such as binary_cross_entropy_with_logits."
 """The way out where logits meet a loss of probabilities."""

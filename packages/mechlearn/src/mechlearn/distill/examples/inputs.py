@@ -1,8 +1,9 @@
 """What a student or a teacher may read: a tensor, a mapping of several, or trajectories of different lengths with a mask.
 
-A TensorDict is a mapping; modules get a plain dictionary. `craik.trajectories.Trajectories` become `Ragged`: their frames as a
-model sees them, with zeros behind a trajectory's end, and a mask that says which frames are its own. All these have one leading
-dimension, the examples'; in batches of an unroll two. Where there is one tensor, every function here does what is done to it.
+A TensorDict is a mapping; modules get a plain dictionary. `mechlearn.trajectories.Trajectories` become `Ragged`: their frames
+as a model sees them, with zeros behind a trajectory's end, and a mask that says which frames are its own. All these have one
+leading dimension, the examples'; in batches of an unroll two. Where there is one tensor, every function here does what is done
+to it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +13,7 @@ import torch
 from jaxtyping import Bool, Shaped
 from torch import Tensor
 
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 
 
 class Ragged(NamedTuple):
@@ -137,7 +138,7 @@ def _no_inputs(name: str, given: object) -> str:
         found = "a nested tensor" if isinstance(given, Tensor) else f"a {type(given).__name__}"
         return (
             f"{what} Found {found}, which does not say to a batch how long each of them is. Stack rows of one shape with "
-            "torch.stack; pad trajectories of different lengths with craik.trajectories.Trajectories.from_list."
+            "torch.stack; pad trajectories of different lengths with mechlearn.trajectories.Trajectories.from_list."
         )
     if isinstance(given, Trajectories):
         return f"{what} Found Trajectories for the batches of an unroll. Take Examples(x, trajectories, y).rows(...), (n, B)."

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Generator, Tensor
 
-from craik import arguments
+from mechlearn import arguments
 
 SPLITTINGS = ("fixed", "redrawn")
 
@@ -69,7 +69,9 @@ def check_split(split: Split, count: int) -> None:
 
     A validation part without rows is for a teacher that is never trained: `meta_step` refuses it.
     """
-    arguments.check_kind("split", split, Split, "a craik.distill.Split", way_out="Use craik.distill.split_rows, or give rows.")
+    arguments.check_kind(
+        "split", split, Split, "a mechlearn.distill.Split", way_out="Use mechlearn.distill.split_rows, or give rows."
+    )
     arguments.check_one_of("splitting", split.splitting, SPLITTINGS)
     for name, rows in split.rows().items():
         _check_rows(name, rows, count)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor, nn
 
-from craik import arguments
+from mechlearn import arguments
 
 _NUMBERED = re.compile(r"(.*)@(0|[1-9]\d*)", re.DOTALL)
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from torch import nn
 
-from craik.distill.examples.inputs import Inputs, tensors
+from mechlearn.distill.examples.inputs import Inputs, tensors
 
 
 @contextmanager

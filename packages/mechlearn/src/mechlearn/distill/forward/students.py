@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from craik.distill.examples.inputs import Inputs, mapped
-from craik.distill.forward.calls import by_path, check_called
-from craik.distill.forward.precision import precision
-from craik.distill.forward.versions import all_writes, put_back, writes
-from craik.params import Params, constants_of
+from mechlearn.distill.examples.inputs import Inputs, mapped
+from mechlearn.distill.forward.calls import by_path, check_called
+from mechlearn.distill.forward.precision import precision
+from mechlearn.distill.forward.versions import all_writes, put_back, writes
+from mechlearn.params import Params, constants_of
 
 OUTPUT = ""
 """The name of the student's own output as a supervised layer: in `named_modules` the whole module is called so."""
@@ -165,5 +165,5 @@ def check_captured(name: str, output: Any, again: bool) -> None:  # noqa: ANN401
     if again:
         raise ValueError(
             f"A supervised layer should be called once in a forward pass, or the call be named that a target is for. Found a "
-            f"second call of {name!r}. Name its calls, '{name}@0', '{name}@1' and so on: craik.distill.calls({name!r}, count)."
+            f"second call of {name!r}. Name its calls, '{name}@0', '{name}@1', ...: mechlearn.distill.calls({name!r}, count)."
         )

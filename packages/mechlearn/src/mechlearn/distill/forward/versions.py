@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from craik.distill.examples.inputs import Inputs, tensors
+from mechlearn.distill.examples.inputs import Inputs, tensors
 
 _functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]  # compiled, without stubs
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from craik import arguments
-from craik.distill.optimisers.inner import InnerState, check_rate
-from craik.params import Params, add_scaled, map_params, zeros_like
+from mechlearn import arguments
+from mechlearn.distill.optimisers.inner import InnerState, check_rate
+from mechlearn.params import Params, add_scaled, map_params, zeros_like
 
 
 @dataclass(frozen=True)

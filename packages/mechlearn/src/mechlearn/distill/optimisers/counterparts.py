@@ -3,10 +3,10 @@
 import torch
 from torch import nn
 
-from craik import arguments
-from craik.distill.optimisers.adam import Adam
-from craik.distill.optimisers.inner import Inner
-from craik.distill.optimisers.sgd import SGD
+from mechlearn import arguments
+from mechlearn.distill.optimisers.adam import Adam
+from mechlearn.distill.optimisers.inner import Inner
+from mechlearn.distill.optimisers.sgd import SGD
 
 
 def rule_of(inner: object) -> Inner:
@@ -20,8 +20,8 @@ def rule_of(inner: object) -> Inner:
         return inner_from(inner)
     if isinstance(inner, type) or not isinstance(inner, Inner):
         raise TypeError(
-            f"`inner` should be an inner optimiser: an instance of craik.distill.SGD or craik.distill.Adam, a torch optimiser "
-            f"that has a counterpart, or an object with the methods of craik.distill.Inner. Found {inner!r}."
+            f"`inner` should be an inner optimiser: an instance of distill.SGD or distill.Adam, a torch optimiser "
+            f"that has a counterpart, or an object with the methods of mechlearn.distill.Inner. Found {inner!r}."
         )
     return inner
 
@@ -38,15 +38,15 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
     if any(group != groups[0] for group in groups):
         raise ValueError(
             f"An inner optimiser should treat all parameters alike. Found {len(groups)} parameter groups with different "
-            "settings. Write an inner optimiser of your own, with the methods of craik.distill.Inner."
+            "settings. Write an inner optimiser of your own, with the methods of mechlearn.distill.Inner."
         )
     settings = groups[0]
     for name in ("maximize", "amsgrad", "dampening"):
         if settings.get(name):
             raise ValueError(
-                f"An inner optimiser should be one that craik.distill can differentiate. Found {name}={settings[name]}. "
+                f"An inner optimiser should be one that mechlearn.distill can differentiate. Found {name}={settings[name]}. "
                 f"Turn it "
-                "off, or write an inner optimiser of your own, with the methods of craik.distill.Inner."
+                "off, or write an inner optimiser of your own, with the methods of mechlearn.distill.Inner."
             )
     if type(optimizer) is torch.optim.SGD:
         lr, momentum, decay = (float(settings[name]) for name in ("lr", "momentum", "weight_decay"))
@@ -58,8 +58,8 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
         return Adam(lr, betas, eps, decay, decoupled)
     raise TypeError(
         f"An inner optimiser should be one that can be differentiated: SGD, Adam or AdamW of torch.optim. Found "
-        f"{type(optimizer).__name__}. Pass craik.distill.SGD or craik.distill.Adam, or an object with the methods of "
-        "craik.distill.Inner."
+        f"{type(optimizer).__name__}. Pass mechlearn.distill.SGD or mechlearn.distill.Adam, or an object with the methods of "
+        "mechlearn.distill.Inner."
     )
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
-from craik import arguments
-from craik.params import Params
+from mechlearn import arguments
+from mechlearn.params import Params
 
 
 class InnerState(NamedTuple):

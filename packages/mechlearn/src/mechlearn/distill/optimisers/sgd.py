@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from craik import arguments
-from craik.distill.optimisers.inner import InnerState, check_rate
-from craik.params import Params, add_scaled, zeros_like
+from mechlearn import arguments
+from mechlearn.distill.optimisers.inner import InnerState, check_rate
+from mechlearn.params import Params, add_scaled, zeros_like
 
 
 @dataclass(frozen=True)

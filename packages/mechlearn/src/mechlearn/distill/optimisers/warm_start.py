@@ -3,10 +3,10 @@
 import torch
 from torch import nn
 
-from craik import arguments
-from craik.distill.optimisers.counterparts import check_optimizer
-from craik.distill.optimisers.inner import Inner, InnerState
-from craik.params import Params, parameters_of
+from mechlearn import arguments
+from mechlearn.distill.optimisers.counterparts import check_optimizer
+from mechlearn.distill.optimisers.inner import Inner, InnerState
+from mechlearn.params import Params, parameters_of
 
 _MOMENTS = {"momentum": "momentum_buffer", "mean": "exp_avg", "square": "exp_avg_sq"}
 """Our names of moments and those in torch's optimisers."""
@@ -27,7 +27,7 @@ def state_from(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inne
             for different parameters.
         TypeError: an optimiser or a module that is none.
     """
-    arguments.check_kind("inner", inner, Inner, "an inner optimiser, such as craik.distill.Adam(...)")
+    arguments.check_kind("inner", inner, Inner, "an inner optimiser, such as mechlearn.distill.Adam(...)")
     arguments.check_kind("student", student, nn.Module, "a torch.nn.Module")
     check_optimizer("optimizer", optimizer, student)
     named = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}

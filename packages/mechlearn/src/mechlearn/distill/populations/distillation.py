@@ -9,21 +9,21 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik import arguments
-from craik.distill.examples.batches import Batches, Examples
-from craik.distill.examples.splits import Split, check_validation_rows
-from craik.distill.examples.streams import Streams
-from craik.distill.lesson import Lesson, check_apart, check_layers, check_module
-from craik.distill.optimisers.counterparts import check_optimizer
-from craik.distill.populations.members import MakeOptimizer, OneByOne, Stacked, check_stackable
-from craik.distill.populations.population import Population, check_fresh, start_anew
-from craik.distill.saving.states import check_state, load_parts
-from craik.distill.saving.undoing import undone_on_failure
-from craik.distill.step import Distillation, check_setting, validation_batch
-from craik.distill.strategies.unrolling import Unrolling
-from craik.distill.taught import MetaRecord, StudentRecord
-from craik.distill.teachers.descent import move_teacher
-from craik.params import dot
+from mechlearn import arguments
+from mechlearn.distill.examples.batches import Batches, Examples
+from mechlearn.distill.examples.splits import Split, check_validation_rows
+from mechlearn.distill.examples.streams import Streams
+from mechlearn.distill.lesson import Lesson, check_apart, check_layers, check_module
+from mechlearn.distill.optimisers.counterparts import check_optimizer
+from mechlearn.distill.populations.members import MakeOptimizer, OneByOne, Stacked, check_stackable
+from mechlearn.distill.populations.population import Population, check_fresh, start_anew
+from mechlearn.distill.records import MetaRecord, StudentRecord
+from mechlearn.distill.saving.states import check_state, load_parts
+from mechlearn.distill.saving.undoing import undone_on_failure
+from mechlearn.distill.step import Distillation, check_setting, validation_batch
+from mechlearn.distill.strategies.unrolling import Unrolling
+from mechlearn.distill.teachers.descent import move_teacher
+from mechlearn.params import dot
 
 
 class PopulationTaught(NamedTuple):
@@ -49,7 +49,7 @@ class PopulationDistillation:
 
     A round (`step`) is a meta-step along the mean of the students' meta-gradients, or along what `Population.combine` makes of
     them, each student unrolled on its own batches; then N ordinary steps of every student; then some start anew. With one
-    student it is `craik.distill.Distillation`, to the bit.
+    student it is `mechlearn.distill.Distillation`, to the bit.
 
     Source: thesis chapter 5, outlook ("population-based training").
 
@@ -231,8 +231,8 @@ def _check_counts(state: Mapping[str, Any], students: int) -> None:
 
 
 def _check_population(lesson: Lesson, population: Population) -> None:
-    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
-    arguments.check_kind("population", population, Population, "a craik.distill.Population")
+    arguments.check_kind("lesson", lesson, Lesson, "a mechlearn.distill.Lesson")
+    arguments.check_kind("population", population, Population, "a mechlearn.distill.Population")
     if population.students[0] is not lesson.student:
         raise ValueError("The lesson's student should be the population's first. Found another one. Name it in both.")
     for student in population.students[1:]:

@@ -9,33 +9,33 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import vmap
 
-from craik.arguments import check_graphs
-from craik.distill.examples.batches import Batches, Examples, Labelled
-from craik.distill.examples.causes import Read
-from craik.distill.examples.inputs import Inputs, at, mapped
-from craik.distill.forward.noise import no_draws
-from craik.distill.forward.students import student_function
-from craik.distill.lesson import Lesson, check_module
-from craik.distill.meta import MetaGradient, finished, meta_gradient
-from craik.distill.optimisers.adam import Adam
-from craik.distill.optimisers.counterparts import check_optimizer, inner_from
-from craik.distill.optimisers.inner import Inner
-from craik.distill.optimisers.sgd import SGD
-from craik.distill.optimisers.warm_start import state_from
-from craik.distill.ordinary import forget_casts, ordinary_steps
-from craik.distill.populations.population import Combine, start_anew
-from craik.distill.populations.stacked import coefficients, stacked_problem
-from craik.distill.strategies import Adjoint, Implicit
-from craik.distill.strategies.fit import check_fit
-from craik.distill.strategies.inner_problem import Solved
-from craik.distill.strategies.unrolling import Unrolling
-from craik.distill.taught import StudentRecord, check_finite_step
-from craik.distill.teachers.hoisting import Teaching
-from craik.distill.teachers.signals import Signals, unpack
-from craik.distill.teachers.targets import check_targets
-from craik.nn.stacks import Stack, StackedAdam
-from craik.nn.stacks.members import check_members
-from craik.params import Params, map_params
+from mechlearn.arguments import check_graphs
+from mechlearn.distill.examples.batches import Batches, Examples, Labelled
+from mechlearn.distill.examples.causes import Read
+from mechlearn.distill.examples.inputs import Inputs, at, mapped
+from mechlearn.distill.forward.noise import no_draws
+from mechlearn.distill.forward.students import student_function
+from mechlearn.distill.lesson import Lesson, check_module
+from mechlearn.distill.meta import MetaGradient, finished, meta_gradient
+from mechlearn.distill.optimisers.adam import Adam
+from mechlearn.distill.optimisers.counterparts import check_optimizer, inner_from
+from mechlearn.distill.optimisers.inner import Inner
+from mechlearn.distill.optimisers.sgd import SGD
+from mechlearn.distill.optimisers.warm_start import state_from
+from mechlearn.distill.ordinary import forget_casts, ordinary_steps
+from mechlearn.distill.populations.population import Combine, start_anew
+from mechlearn.distill.populations.stacked import coefficients, stacked_problem
+from mechlearn.distill.records import StudentRecord, check_finite_step
+from mechlearn.distill.strategies import Adjoint, Implicit
+from mechlearn.distill.strategies.fit import check_fit
+from mechlearn.distill.strategies.inner_problem import Solved
+from mechlearn.distill.strategies.unrolling import Unrolling
+from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.distill.teachers.signals import Signals, unpack
+from mechlearn.distill.teachers.targets import check_targets
+from mechlearn.nn.stacks import Stack, StackedAdam
+from mechlearn.nn.stacks.members import check_members
+from mechlearn.params import Params, map_params
 
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 """From a student's parameters to its optimiser, such as ``lambda p: torch.optim.Adam(p, 1e-3)``."""
@@ -296,7 +296,7 @@ def check_stackable(lesson: Lesson, unrolling: Unrolling, rule: Inner) -> None:
         raise ValueError(f"Stacked students should be differentiated without a solver or compiler. Found {strategy}. {way_out}")
     if type(rule) not in (SGD, Adam):
         raise ValueError(
-            f"Stacked students' inner optimiser should be craik.distill.SGD or Adam, which work element by element. Found "
+            f"Stacked students' inner optimiser should be mechlearn.distill.SGD or Adam, which work element by element. Found "
             f"{type(rule).__name__}. {way_out}"
         )
 

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 
-from craik import arguments
+from mechlearn import arguments
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Population:
         renew: makes a fresh student; needed where any starts anew.
         reset: when one does; None never.
         combine: how the students' meta-gradients are combined; None takes their mean. Students may be environments:
-            ``lambda g: craik.agreement.combine(AndMask(0.8), g).gradient``.
+            ``lambda g: mechlearn.agreement.combine(AndMask(0.8), g).gradient``.
         stacked: train all students as one stack with a leading axis, at once. Needs one architecture without buffers and an
             inner optimiser of ours. What it finds is what it would find student by student, up to rounding.
 

@@ -13,15 +13,15 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
-from craik.distill.examples.batches import Batches, Labelled
-from craik.distill.examples.inputs import Inputs, first, mapped
-from craik.distill.lesson import Lesson, with_coefficients
-from craik.distill.optimisers.inner import Inner
-from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point
-from craik.distill.teachers.hoisting import Teaching
-from craik.distill.teachers.signals import Signals, pack
-from craik.params import Params, constants_of, leaves, parameters_of
-from craik.scaling import widened
+from mechlearn.distill.examples.batches import Batches, Labelled
+from mechlearn.distill.examples.inputs import Inputs, first, mapped
+from mechlearn.distill.lesson import Lesson, with_coefficients
+from mechlearn.distill.optimisers.inner import Inner
+from mechlearn.distill.strategies.inner_problem import Batch, InnerProblem, Point
+from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.distill.teachers.signals import Signals, pack
+from mechlearn.params import Params, constants_of, leaves, parameters_of
+from mechlearn.scaling import widened
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-import craik
-from craik.arguments import check_path
-from craik.distill.step import Distillation
-from craik.nn.saving import sha256, write_at_once
+import mechlearn
+from mechlearn.arguments import check_path
+from mechlearn.distill.step import Distillation
+from mechlearn.nn.saving import sha256, write_at_once
 
 Settings = Mapping[str, Any]
 """Words, numbers, truth values, None, and lists and dictionaries of them, by name."""
@@ -26,7 +26,7 @@ class Card:
         made_of: the module's class, for the reader; nothing is imported by it.
         sha256: of the file of tensors.
         settings: what was given to `save_student`.
-        craik: the version that saved it.
+        mechlearn: the version that saved it.
         torch: likewise.
     """
 
@@ -34,7 +34,7 @@ class Card:
     made_of: str
     sha256: str
     settings: dict[str, Any]
-    craik: str = field(default_factory=lambda: craik.__version__)
+    mechlearn: str = field(default_factory=lambda: mechlearn.__version__)
     torch: str = field(default_factory=lambda: str(torch.__version__))
 
 
@@ -87,7 +87,7 @@ def read_card(path: str | Path) -> Card:
     try:
         said = json.loads(file.read_text("utf-8"))
         card = Card(**said)
-        whole = all(isinstance(getattr(card, name), str) for name in ("kind", "made_of", "sha256", "craik", "torch"))
+        whole = all(isinstance(getattr(card, name), str) for name in ("kind", "made_of", "sha256", "mechlearn", "torch"))
         if not (whole and isinstance(said["settings"], dict)):
             raise TypeError("parts of other types")
     except (ValueError, TypeError) as error:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from craik import arguments
-from craik.distill.saving.cards import (
+from mechlearn import arguments
+from mechlearn.distill.saving.cards import (
     Card,
     Settings,
     card_path,
@@ -25,7 +25,7 @@ from craik.distill.saving.cards import (
     read_card,
     write_card,
 )
-from craik.nn.saving import safetensors
+from mechlearn.nn.saving import safetensors
 
 
 def save_student(student: nn.Module, path: str | Path, settings: Settings | None = None) -> None:
@@ -46,7 +46,7 @@ def save_student(student: nn.Module, path: str | Path, settings: Settings | None
 
 
 def save_teacher(teacher: nn.Module, path: str | Path, settings: Settings | None = None) -> None:
-    """Write a teacher, as `save_student` a student: for other students, see `craik.distill.teach`."""
+    """Write a teacher, as `save_student` a student: for other students, see `mechlearn.distill.teach`."""
     _save("teacher", teacher, path, settings)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from craik import arguments
-from craik.distill.examples.splits import Split, check_split
+from mechlearn import arguments
+from mechlearn.distill.examples.splits import Split, check_split
 
 
 def check_state(state: Mapping[str, Any], present: Mapping[str, Any], examples: int) -> None:

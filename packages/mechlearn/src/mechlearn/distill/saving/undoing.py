@@ -7,8 +7,8 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from craik.distill.examples.streams import Stream, Streams
-from craik.distill.forward.noise import generators_of
+from mechlearn.distill.examples.streams import Stream, Streams
+from mechlearn.distill.forward.noise import generators_of
 
 Undo = Callable[[], None]
 

@@ -3,11 +3,11 @@
 `Unroll`, `Checkpoint` and `Adjoint` are exact, at other prices; `Truncated` and `Implicit` approximate.
 """
 
-from craik.distill.strategies.adjoint import Adjoint
-from craik.distill.strategies.checkpoint import Checkpoint
-from craik.distill.strategies.implicit import Implicit
-from craik.distill.strategies.truncated import Truncated
-from craik.distill.strategies.unroll import Unroll
+from mechlearn.distill.strategies.adjoint import Adjoint
+from mechlearn.distill.strategies.checkpoint import Checkpoint
+from mechlearn.distill.strategies.implicit import Implicit
+from mechlearn.distill.strategies.truncated import Truncated
+from mechlearn.distill.strategies.unroll import Unroll
 
 __all__ = ["Adjoint", "Checkpoint", "Implicit", "Strategy", "Truncated", "Unroll", "check_strategy"]
 
@@ -24,5 +24,5 @@ def check_strategy(strategy: object) -> None:
     if not isinstance(strategy, Strategy):
         raise TypeError(
             "`strategy` should be one of Unroll(), Checkpoint(), Truncated(), Adjoint() and Implicit(), with their settings. "
-            f"Found {strategy!r}. Import them from craik.distill."
+            f"Found {strategy!r}. Import them from mechlearn.distill."
         )

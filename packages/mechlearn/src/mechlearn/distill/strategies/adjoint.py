@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from craik import arguments
-from craik.distill.strategies.compiled import compiled_steps
-from craik.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
-from craik.distill.strategies.recursion import eager_steps, solve_adjoint
+from mechlearn import arguments
+from mechlearn.distill.strategies.compiled import compiled_steps
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
+from mechlearn.distill.strategies.recursion import eager_steps, solve_adjoint
 
 
 @dataclass(frozen=True)

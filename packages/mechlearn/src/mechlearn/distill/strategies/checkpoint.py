@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import ceil, isqrt
 
-from craik import arguments
-from craik.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
-from craik.distill.strategies.segments import solve_in_segments
+from mechlearn import arguments
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
+from mechlearn.distill.strategies.segments import solve_in_segments
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from craik.distill.lesson import Lesson
-from craik.distill.strategies.inner_problem import InnerProblem
-from craik.params import leaves
-from craik.scaling import widened
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.strategies.inner_problem import InnerProblem
+from mechlearn.params import leaves
+from mechlearn.scaling import widened
 
 
 def coefficient(lesson: Lesson, label_loss: Tensor, teaching_loss: Tensor, params: Sequence[Tensor]) -> float | Tensor:

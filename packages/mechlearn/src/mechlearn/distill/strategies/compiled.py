@@ -23,15 +23,15 @@ import torch
 from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from craik.distill.examples.inputs import Inputs, build
-from craik.distill.examples.inputs import tensors as tensors_of
-from craik.distill.optimisers.adam import Adam
-from craik.distill.optimisers.inner import Inner, InnerState
-from craik.distill.optimisers.sgd import SGD
-from craik.distill.strategies.inner_problem import InnerProblem, Point
-from craik.distill.strategies.recursion import Steps, step_product
-from craik.distill.teachers.signals import Signals
-from craik.params import Params, constants_of
+from mechlearn.distill.examples.inputs import Inputs, build
+from mechlearn.distill.examples.inputs import tensors as tensors_of
+from mechlearn.distill.optimisers.adam import Adam
+from mechlearn.distill.optimisers.inner import Inner, InnerState
+from mechlearn.distill.optimisers.sgd import SGD
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Point
+from mechlearn.distill.strategies.recursion import Steps, step_product
+from mechlearn.distill.teachers.signals import Signals
+from mechlearn.params import Params, constants_of
 
 Flat = list[Tensor]
 Numbers = tuple[Tensor, Tensor]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Generator, nn
 
-from craik import arguments
-from craik.distill.meta import MetaGradient
-from craik.params import Params, dot, parameters_of
+from mechlearn import arguments
+from mechlearn.distill.meta import MetaGradient
+from mechlearn.params import Params, dot, parameters_of
 
 
 class Difference(NamedTuple):

@@ -3,13 +3,13 @@
 import torch
 from torch import Tensor
 
-from craik import arguments
-from craik.distill.forward.noise import check_repeats, no_draws
-from craik.distill.optimisers.inner import Inner, InnerState
-from craik.distill.strategies.inner_problem import InnerProblem, Point
-from craik.distill.teachers.signals import unpack
-from craik.distill.teachers.targets import check_targets
-from craik.params import Params, leaves
+from mechlearn import arguments
+from mechlearn.distill.forward.noise import check_repeats, no_draws
+from mechlearn.distill.optimisers.inner import Inner, InnerState
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Point
+from mechlearn.distill.teachers.signals import unpack
+from mechlearn.distill.teachers.targets import check_targets
+from mechlearn.params import Params, leaves
 
 _LOOK = "Look for detach(), no_grad(), .item(), argmax or rounding in it."
 
@@ -81,15 +81,15 @@ def check_start(start: Point, rule: Inner) -> None:
         TypeError: no state.
         ValueError: moments that the rule does not keep, or of other parameters.
     """
-    what = "a craik.distill.InnerState"
-    arguments.check_kind("start", start.state, InnerState, what, way_out="See craik.distill.state_from.")
+    what = "a mechlearn.distill.InnerState"
+    arguments.check_kind("start", start.state, InnerState, what, way_out="See mechlearn.distill.state_from.")
     found = {moment: _shapes(values) for moment, values in start.state.moments.items()}
     wanted = {moment: _shapes(values) for moment, values in rule.init(start.params).moments.items()}
     if found != wanted:
         raise ValueError(
             f"`start` should hold the moments {sorted(wanted)} of the inner optimiser, one tensor for each parameter of the "
             f"student. Found {sorted(found)}{' of others' if found.keys() == wanted.keys() else ''}. See "
-            "craik.distill.state_from."
+            "mechlearn.distill.state_from."
         )
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from craik import arguments
-from craik.distill.strategies.inner_problem import InnerProblem, Point, Sizes, Solved
-from craik.distill.teachers.signals import Signals
-from craik.params import leaves
-from craik.solvers import Operator, Vector, conjugate_gradients, neumann_series
+from mechlearn import arguments
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Point, Sizes, Solved
+from mechlearn.distill.teachers.signals import Signals
+from mechlearn.params import leaves
+from mechlearn.solvers import Operator, Vector, conjugate_gradients, neumann_series
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor
 
-from craik.distill.examples.batches import Batches, Labelled
-from craik.distill.examples.causes import Read, cause, loss_cause
-from craik.distill.examples.inputs import Inputs, at
-from craik.distill.forward.students import StudentFunction
-from craik.distill.lesson import Lesson
-from craik.distill.optimisers.inner import Inner, InnerState
-from craik.distill.teachers.signals import Layout, Signals, unpack
-from craik.params import Params, leaves
+from mechlearn.distill.examples.batches import Batches, Labelled
+from mechlearn.distill.examples.causes import Read, cause, loss_cause
+from mechlearn.distill.examples.inputs import Inputs, at
+from mechlearn.distill.forward.students import StudentFunction
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.optimisers.inner import Inner, InnerState
+from mechlearn.distill.teachers.signals import Layout, Signals, unpack
+from mechlearn.params import Params, leaves
 
 Batch = tuple[Inputs, Tensor]
 """x and y (B, ...) of an inner step."""

@@ -8,17 +8,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik import arguments
-from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
-from craik.distill.examples.inputs import mapped
-from craik.distill.forward.students import student_function
-from craik.distill.lesson import Lesson
-from craik.distill.optimisers.counterparts import rule_of
-from craik.distill.optimisers.inner import Inner
-from craik.distill.strategies import Strategy, Unroll, check_strategy
-from craik.distill.strategies.inner_problem import InnerProblem, Point, Sizes, leaf_point
-from craik.distill.teachers.hoisting import Teaching
-from craik.params import count_bytes, parameters_of
+from mechlearn import arguments
+from mechlearn.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
+from mechlearn.distill.examples.inputs import mapped
+from mechlearn.distill.forward.students import student_function
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.optimisers.counterparts import rule_of
+from mechlearn.distill.optimisers.inner import Inner
+from mechlearn.distill.strategies import Strategy, Unroll, check_strategy
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Point, Sizes, leaf_point
+from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.params import count_bytes, parameters_of
 
 
 class Forecast(NamedTuple):
@@ -59,7 +59,7 @@ def forecast_memory(
     Raises:
         TypeError: an optimiser or a strategy that is none.
     """
-    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
+    arguments.check_kind("lesson", lesson, Lesson, "a mechlearn.distill.Lesson")
     check_strategy(strategy)
     batches, validation = check_batches(batches), check_labelled(validation)
     n, chunk, rule = len(batches.y), lesson.hoisting.chunk, rule_of(inner)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.distill.forward.noise import check_same_losses
-from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point, Solved, leaf_point, pulled_back
-from craik.distill.teachers.signals import Signals
-from craik.params import leaves
+from mechlearn.distill.forward.noise import check_same_losses
+from mechlearn.distill.strategies.inner_problem import Batch, InnerProblem, Point, Solved, leaf_point, pulled_back
+from mechlearn.distill.teachers.signals import Signals
+from mechlearn.params import leaves
 
 Forward = Callable[[Point, int], tuple[Point, Tensor]]
 """From the point before inner step i, and i, to the point after it and its training loss."""

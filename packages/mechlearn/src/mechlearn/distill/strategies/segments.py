@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from craik.distill.forward.noise import check_same_losses
-from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved, leaf_point, pulled_back
-from craik.distill.teachers.signals import Signals
+from mechlearn.distill.forward.noise import check_same_losses
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Point, Solved, leaf_point, pulled_back
+from mechlearn.distill.teachers.signals import Signals
 
 
 def solve_in_segments(problem: InnerProblem, boundaries: Sequence[int]) -> Solved:

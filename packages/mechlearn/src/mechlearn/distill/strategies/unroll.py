@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from craik.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
-from craik.distill.strategies.segments import solve_in_segments
+from mechlearn.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
+from mechlearn.distill.strategies.segments import solve_in_segments
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from craik import arguments
-from craik.distill.optimisers.counterparts import inner_from, rule_of
-from craik.distill.optimisers.inner import Inner
-from craik.distill.strategies import Strategy, Unroll, check_strategy
+from mechlearn import arguments
+from mechlearn.distill.optimisers.counterparts import inner_from, rule_of
+from mechlearn.distill.optimisers.inner import Inner
+from mechlearn.distill.strategies import Strategy, Unroll, check_strategy
 
 MOMENTS = ("fresh", "student")
 NONFINITE = ("raise", "skip", "zero")
@@ -15,16 +15,16 @@ NONFINITE = ("raise", "skip", "zero")
 
 @dataclass(frozen=True)
 class Unrolling:
-    """The meta-steps of `craik.distill.Distillation`.
+    """The meta-steps of `mechlearn.distill.Distillation`.
 
     Attributes:
-        inner: the inner optimiser, see `craik.distill.meta_gradient`; "student" takes the differentiable counterpart of the
+        inner: the inner optimiser, see `mechlearn.distill.meta_gradient`; "student" takes the differentiable counterpart of the
             student's optimiser, read anew at every meta-step, as a scheduler may have moved its learning rate.
         steps: n, the length of an unroll.
         batch_size: examples of an inner step, and of the student's ordinary ones.
         moments: "fresh" starts every unroll with new inner moments; "student" with those of the student's optimiser.
         validation_size: validation examples of a meta-step, drawn anew; None takes all.
-        strategy: how to differentiate, see `craik.distill.meta_gradient`.
+        strategy: how to differentiate, see `mechlearn.distill.meta_gradient`.
         clip: components of the meta-gradient are clipped to [-clip, clip]; None leaves them.
         nonfinite: what a meta-step does if components of the meta-gradient are NaN or infinite: "raise", "skip" the teacher's
             step, or set them to "zero" (the published code). They are counted in any case. An unroll that diverges

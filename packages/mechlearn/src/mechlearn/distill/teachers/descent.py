@@ -5,10 +5,10 @@ import math
 import torch
 from torch import nn
 
-from craik.distill.meta import MetaGradient
-from craik.distill.saving.undoing import undone_on_failure
-from craik.distill.strategies.inner_problem import DivergedError
-from craik.params import parameters_of
+from mechlearn.distill.meta import MetaGradient
+from mechlearn.distill.saving.undoing import undone_on_failure
+from mechlearn.distill.strategies.inner_problem import DivergedError
+from mechlearn.params import parameters_of
 
 
 def diverged_meta_gradient(teacher: nn.Module, unroll: DivergedError) -> MetaGradient:

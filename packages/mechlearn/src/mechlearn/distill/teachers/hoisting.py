@@ -13,15 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from craik import arguments
-from craik.distill.examples.inputs import Inputs, at, first, mapped, pieces
-from craik.distill.forward.batch_norm import BatchByBatch
-from craik.distill.forward.noise import check_repeats, no_draws
-from craik.distill.forward.precision import precision
-from craik.distill.forward.versions import all_writes
-from craik.distill.teachers.signals import Layout, Signals, pack
-from craik.distill.teachers.targets import TeacherOutput
-from craik.params import Params, constants_of, leaves, map_params, parameters_of
+from mechlearn import arguments
+from mechlearn.distill.examples.inputs import Inputs, at, first, mapped, pieces
+from mechlearn.distill.forward.batch_norm import BatchByBatch
+from mechlearn.distill.forward.noise import check_repeats, no_draws
+from mechlearn.distill.forward.precision import precision
+from mechlearn.distill.forward.versions import all_writes
+from mechlearn.distill.teachers.signals import Layout, Signals, pack
+from mechlearn.distill.teachers.targets import TeacherOutput
+from mechlearn.params import Params, constants_of, leaves, map_params, parameters_of
 
 STATISTICS = ("per-batch", "pooled")
 

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik import arguments
-from craik.distill.teachers.targets import Target
+from mechlearn import arguments
+from mechlearn.distill.teachers.targets import Target
 
 
 class TimeMixture(nn.Module):

@@ -16,13 +16,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik import arguments
-from craik.distill.examples.inputs import Inputs, Ragged, mapped, prepared
-from craik.distill.lesson import Lesson
-from craik.distill.losses import GatedSquaredError
-from craik.distill.teachers.hoisting import Teaching
-from craik.distill.teachers.signals import unpack
-from craik.params import parameters_of
+from mechlearn import arguments
+from mechlearn.distill.examples.inputs import Inputs, Ragged, mapped, prepared
+from mechlearn.distill.lesson import Lesson
+from mechlearn.distill.losses import GatedSquaredError
+from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.distill.teachers.signals import unpack
+from mechlearn.params import parameters_of
 
 
 class Reading(NamedTuple):
@@ -74,7 +74,7 @@ def read_teacher(
         ValueError: no second dimension.
         TypeError: what are no trajectories, such as a mapping; frames that are no floats; probes without a generator.
     """
-    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
+    arguments.check_kind("lesson", lesson, Lesson, "a mechlearn.distill.Lesson")
     if probes is not None:
         arguments.check_whole("probes", probes, 1)
         arguments.check_generator("generator", generator)

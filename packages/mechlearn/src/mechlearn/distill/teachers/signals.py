@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from craik.distill.teachers.targets import Target
+from mechlearn.distill.teachers.targets import Target
 
 Signals = tuple[Tensor, ...]
 """Targets and gates in the order of a `Layout`."""
@@ -55,7 +55,7 @@ def _check_signal(what: str, name: str, signal: object) -> None:
     if not isinstance(signal, Tensor):
         raise TypeError(
             f"The teacher's {what} should be tensors. Found an object of type {type(signal).__name__} for {name!r}. Return a "
-            "tensor, or craik.distill.Target(value, gate)."
+            "tensor, or mechlearn.distill.Target(value, gate)."
         )
     if not (signal.is_floating_point() or signal.is_complex()):
         raise TypeError(

@@ -6,8 +6,8 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from craik import arguments
-from craik.distill.teachers.targets import Target
+from mechlearn import arguments
+from mechlearn.distill.teachers.targets import Target
 
 
 class UnitsTeacher(nn.Module):

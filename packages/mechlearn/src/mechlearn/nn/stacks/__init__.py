@@ -4,7 +4,7 @@ Configurations, folds and seeds train side by side in one batched run, each memb
 learning rate, weight decay and step count; a member that has stopped stays where it is. Index convention: m a member of M.
 
 >>> import torch
->>> from craik.nn.perceptrons import relu_mlp
+>>> from mechlearn.nn.perceptrons import relu_mlp
 >>> stack = Stack([relu_mlp((3, 8, 2), torch.Generator().manual_seed(seed)) for seed in range(4)])
 >>> optimizer = StackedAdam(stack.parameters(), rates=[0.1, 0.03, 0.01, 0.003])
 >>> x, y = torch.randn(4, 16, 3), torch.randint(2, (4, 16))
@@ -13,7 +13,7 @@ learning rate, weight decay and step count; a member that has stopped stays wher
 >>> optimizer.step(running=losses > 0.1)
 """
 
-from craik.nn.stacks.adam import StackedAdam as StackedAdam
-from craik.nn.stacks.stack import Stack as Stack
-from craik.nn.stacks.stack import dense_layers as dense_layers
-from craik.nn.stacks.stack import through as through
+from mechlearn.nn.stacks.adam import StackedAdam as StackedAdam
+from mechlearn.nn.stacks.stack import Stack as Stack
+from mechlearn.nn.stacks.stack import dense_layers as dense_layers
+from mechlearn.nn.stacks.stack import through as through

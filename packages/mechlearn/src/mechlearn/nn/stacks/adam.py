@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from craik.arguments import check_decay, check_each, check_kind, check_not_negative, check_positive
+from mechlearn.arguments import check_decay, check_each, check_kind, check_not_negative, check_positive
 
 
 class StackedAdam(torch.optim.Optimizer):

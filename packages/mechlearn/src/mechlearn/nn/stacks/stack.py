@@ -12,15 +12,15 @@ from torch.nn.modules import module as torch_module
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 from torch.nn.utils.parametrize import type_before_parametrizations
 
-from craik.nn.stacks.members import check_members, ties
-from craik.params import Params
+from mechlearn.nn.stacks.members import check_members, ties
+from mechlearn.params import Params
 
 
 class Stack(nn.Module):
     """M networks of one architecture, evaluated together.
 
     Its parameters are the members' with a leading axis and dots of their names written as "-"; they are this module's own.
-    `torch.optim` and `craik.agreement.Agreement` take them as they take any other's: sum the members' losses, and each
+    `torch.optim` and `mechlearn.agreement.Agreement` take them as they take any other's: sum the members' losses, and each
     gradient is what the member alone would have. It starts in its members' mode; `train` and `eval` change that of all.
 
     Args:

@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_flag
-from craik.skips.matched import Chosen, Steps
-from craik.skips.matchings.aligned import pairs
-from craik.skips.matchings.following import Predicted, follow
-from craik.skips.matchings.greedy import Greedy
-from craik.skips.predicting import Predictor
+from mechlearn.arguments import check_callable, check_flag
+from mechlearn.skips.matched import Chosen, Steps
+from mechlearn.skips.matchings.aligned import pairs
+from mechlearn.skips.matchings.following import Predicted, follow
+from mechlearn.skips.matchings.greedy import Greedy
+from mechlearn.skips.predicting import Predictor
 
 Preference = Callable[[Float[Tensor, " n"]], Float[Tensor, " n"]]
 """w(t): from the share of the way to the end that lies between a prediction and a frame, in (0, 1], to how much that is

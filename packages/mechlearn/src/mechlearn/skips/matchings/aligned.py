@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from craik.arguments import check_one_of, check_whole
-from craik.losses import SquaredError
-from craik.skips.contexts import Actions
-from craik.skips.matched import LATER, Chosen, Steps
-from craik.skips.matchings.exact import fits
-from craik.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
-from craik.skips.predicting import Predictor
-from craik.skips.sampling import Sampled, generators_of, stream
-from craik.skips.simulators.options import Options
+from mechlearn.arguments import check_one_of, check_whole
+from mechlearn.losses import SquaredError
+from mechlearn.skips.contexts import Actions
+from mechlearn.skips.matched import LATER, Chosen, Steps
+from mechlearn.skips.matchings.exact import fits
+from mechlearn.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
+from mechlearn.skips.predicting import Predictor
+from mechlearn.skips.sampling import Sampled, generators_of, stream
+from mechlearn.skips.simulators.options import Options
 
 
 @dataclass(frozen=True)

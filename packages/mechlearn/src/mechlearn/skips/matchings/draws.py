@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator
 
-from craik.skips.sampling import generators_of, stream
+from mechlearn.skips.sampling import generators_of, stream
 
 
 class Draw(NamedTuple):

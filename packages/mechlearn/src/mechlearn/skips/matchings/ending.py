@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import torch
 
-from craik.arguments import check_kind
-from craik.skips.matched import Chosen, Steps
-from craik.skips.matchings.following import Predicted, follow
-from craik.skips.matchings.greedy import Greedy
-from craik.skips.predicting import Predictor
+from mechlearn.arguments import check_kind
+from mechlearn.skips.matched import Chosen, Steps
+from mechlearn.skips.matchings.following import Predicted, follow
+from mechlearn.skips.matchings.greedy import Greedy
+from mechlearn.skips.predicting import Predictor
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.losses import Loss, evaluated, rankable
-from craik.trajectories import Trajectories
+from mechlearn.losses import Loss, evaluated, rankable
+from mechlearn.trajectories import Trajectories
 
 SMALL = 4096
 """Numbers in a window up to which windows are gathered for all predictions at once."""

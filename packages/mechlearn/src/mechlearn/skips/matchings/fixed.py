@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from craik.arguments import check_one_of, check_whole
-from craik.skips.matched import LATER, Chosen, Steps
-from craik.skips.matchings.following import Predicted, follow
-from craik.skips.predicting import Predictor
+from mechlearn.arguments import check_one_of, check_whole
+from mechlearn.skips.matched import LATER, Chosen, Steps
+from mechlearn.skips.matchings.following import Predicted, follow
+from mechlearn.skips.predicting import Predictor
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.skips.matched import Chosen, Steps
-from craik.skips.matchings.draws import Draw, draw
-from craik.skips.predicting import Predictor
-from craik.skips.sampling import generators_of, stream
+from mechlearn.skips.matched import Chosen, Steps
+from mechlearn.skips.matchings.draws import Draw, draw
+from mechlearn.skips.predicting import Predictor
+from mechlearn.skips.sampling import generators_of, stream
 
 
 class Predicted(NamedTuple):

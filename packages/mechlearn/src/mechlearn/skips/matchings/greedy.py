@@ -8,14 +8,14 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from craik.arguments import check_one_of, check_share, check_whole
-from craik.losses import Loss, SquaredError, rankable
-from craik.skips.matched import LATER, Chosen, Steps
-from craik.skips.matchings.draws import Draw
-from craik.skips.matchings.exact import ExactRanker, fits
-from craik.skips.matchings.following import Predicted, follow
-from craik.skips.matchings.ranking import Ranker
-from craik.skips.predicting import Predictor
+from mechlearn.arguments import check_one_of, check_share, check_whole
+from mechlearn.losses import Loss, SquaredError, rankable
+from mechlearn.skips.matched import LATER, Chosen, Steps
+from mechlearn.skips.matchings.draws import Draw
+from mechlearn.skips.matchings.exact import ExactRanker, fits
+from mechlearn.skips.matchings.following import Predicted, follow
+from mechlearn.skips.matchings.ranking import Ranker
+from mechlearn.skips.predicting import Predictor
 
 Ties = Literal["first", "last"]
 """Which of equally good frames is taken."""
@@ -32,8 +32,8 @@ class Greedy:
         horizon: H, how many frames ahead a match may lie.
         exploration: mu, the probability of taking a frame of the window at random instead, each with equal probability.
         scale: H numbers, by which the loss of the frame 1, 2, ... H ahead is divided before losses are compared; the loss that
-            is returned is not. `craik.skips.displacement` of the training data makes skips relative to distance (ours). None:
-            the thesis. With a scale the loss is evaluated on every frame of a window.
+            is returned is not. `mechlearn.skips.displacement` of the training data makes skips relative to distance (ours).
+            None: the thesis. With a scale the loss is evaluated on every frame of a window.
         ties: whether the "first" or the "last" of equally good frames is taken: in a world at rest all are, and the first makes
             skips of 1 there.
         nearest: how many frames ahead a match lies at least; the published code's lower bound. The thesis has 1.
@@ -122,12 +122,12 @@ def _numbers(scale: object, horizon: int) -> tuple[float, ...]:
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(
             f"`scale` should be a list of {horizon} numbers. Found {scale!r} of type {type(scale).__name__}. "
-            "craik.skips.displacement(trajectories, horizon) gives one."
+            "mechlearn.skips.displacement(trajectories, horizon) gives one."
         ) from error
     if found.shape != (horizon,) or not (found.isfinite() & (found > 0)).all():
         raise ValueError(
             f"`scale` should hold {horizon} positive numbers, one for each frame of the horizon. Found "
-            f"{found.tolist() if found.dim() < 2 else tuple(found.shape)}. craik.skips.displacement(trajectories, {horizon}) "
+            f"{found.tolist() if found.dim() < 2 else tuple(found.shape)}. skips.displacement(trajectories, {horizon}) "
             "gives them."
         )
     return tuple(found.tolist())

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.losses import Loss, Rankable, Ranking, evaluated, largest_target, rankable
-from craik.skips.matchings.windows import Window
-from craik.trajectories import Trajectories
+from mechlearn.losses import Loss, Rankable, Ranking, evaluated, largest_target, rankable
+from mechlearn.skips.matchings.windows import Window
+from mechlearn.trajectories import Trajectories
 
 _ROUNDING = 32.0
 """Bound on the rounding of a product, in units of the sum of magnitudes times the type's epsilon: a blocked sum of some

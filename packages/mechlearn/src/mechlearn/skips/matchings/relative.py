@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_kind, check_whole
-from craik.losses import Loss, SquaredError, evaluated
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_callable, check_kind, check_whole
+from mechlearn.losses import Loss, SquaredError, evaluated
+from mechlearn.trajectories import Trajectories
 
 _NUMBERS = 1 << 24
 """In as many frames are compared with later ones at once."""
@@ -34,7 +34,7 @@ def displacement(trajectories: Trajectories, horizon: int, loss: Loss | None = N
         TypeError: a horizon that is no whole number.
         ValueError: a horizon below 1, no trajectory of two frames, or a world at rest, whose displacement is 0.
     """
-    check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories")
+    check_kind("trajectories", trajectories, Trajectories, "mechlearn.trajectories.Trajectories")
     if loss is not None:
         check_callable("loss", loss, "a function of predictions and frames, or None")
     check_whole("horizon", horizon, 1)

@@ -13,13 +13,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_one_of, check_positive, check_whole
-from craik.skips.matched import LATER, Chosen, Steps
-from craik.skips.matchings.aligned import Aligned, pairs
-from craik.skips.matchings.following import Predicted, follow
-from craik.skips.matchings.greedy import Greedy
-from craik.skips.matchings.paths import Cost, Inputs, cheapest_path
-from craik.skips.predicting import Predictor
+from mechlearn.arguments import check_one_of, check_positive, check_whole
+from mechlearn.skips.matched import LATER, Chosen, Steps
+from mechlearn.skips.matchings.aligned import Aligned, pairs
+from mechlearn.skips.matchings.following import Predicted, follow
+from mechlearn.skips.matchings.greedy import Greedy
+from mechlearn.skips.matchings.paths import Cost, Inputs, cheapest_path
+from mechlearn.skips.predicting import Predictor
 
 _FAR = 1e150
 """What a step costs that is not possible; in float64, finite so that no gradient is NaN."""

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from craik.arguments import check_callable, check_flag, check_kind, check_whole
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_callable, check_flag, check_kind, check_whole
+from mechlearn.trajectories import Trajectories
 
 
 def encoded(
@@ -31,7 +31,7 @@ def encoded(
     Raises:
         ValueError: an encoder that returns another number of latents, or latents that are not finite.
     """
-    check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories")
+    check_kind("trajectories", trajectories, Trajectories, "mechlearn.trajectories.Trajectories")
     check_callable("encoder", encoder, "a function from frames to latents")
     check_flag("detach", detach)
     if chunk is not None:

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from craik.skips.contexts import Actions
-from craik.trajectories import Trajectories
-from craik.trajectories.conversions import observations
+from mechlearn.skips.contexts import Actions
+from mechlearn.trajectories import Trajectories
+from mechlearn.trajectories.conversions import observations
 
 
 class Recorded(NamedTuple):

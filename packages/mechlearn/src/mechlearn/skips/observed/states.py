@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_positive
-from craik.losses import ElementwiseLoss, Loss, Ranking, evaluated, frame_of, largest_target, prediction_shape, rankable
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_positive
+from mechlearn.losses import ElementwiseLoss, Loss, Ranking, evaluated, frame_of, largest_target, prediction_shape, rankable
+from mechlearn.trajectories import Trajectories
 
 Entries = Mapping[Any, Any]
 """A dictionary or a TensorDict of tensors or arrays whose first dimension is the same."""
@@ -144,7 +144,7 @@ class StateLoss:
 
 
 class RankableStateLoss(StateLoss):
-    """The same of `craik.losses` alone, whose windows are ranked by products."""
+    """The same of `mechlearn.losses` alone, whose windows are ranked by products."""
 
     @property
     def largest_computed(self) -> float:

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_kind
-from craik.skips.dynamics import check_kinds
-from craik.skips.matched import Average, Matched
-from craik.skips.matching import Matching, match
-from craik.skips.parts.partition import Parts
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_kind
+from mechlearn.skips.dynamics import check_kinds
+from mechlearn.skips.matched import Average, Matched
+from mechlearn.skips.matching import Matching, match
+from mechlearn.skips.parts.partition import Parts
+from mechlearn.trajectories import Trajectories
 
 
 class MatchedParts(NamedTuple):
@@ -41,7 +41,7 @@ def match_parts(
 ) -> MatchedParts:
     """Match the parts of every trajectory, each at its own distances, and return the mean of their losses.
 
-    Thesis chapter 5 names it as what skips of whole frames lack. With one part of all elements this is `craik.skips.match`.
+    Thesis chapter 5 names it as what skips of whole frames lack. With one part of all elements this is `mechlearn.skips.match`.
 
     Args:
         parts: whose elements cover the frame.

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_kind, check_one_of
-from craik.skips.contexts import Actions
-from craik.skips.dynamics import Dynamics, check_dynamics
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_kind, check_one_of
+from mechlearn.skips.contexts import Actions
+from mechlearn.skips.dynamics import Dynamics, check_dynamics
+from mechlearn.trajectories import Trajectories
 
 Sees = Literal["own", "all"]
 """What a part's model is shown: its own elements, or the others beside them."""

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_floats, check_kind, check_one_of, check_whole
-from craik.skips.dynamics import Dynamics
-from craik.skips.parts.partition import Parts
-from craik.skips.sampling import Sampled
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_floats, check_kind, check_one_of, check_whole
+from mechlearn.skips.dynamics import Dynamics
+from mechlearn.skips.parts.partition import Parts
+from mechlearn.skips.sampling import Sampled
+from mechlearn.trajectories import Trajectories
 
 Between = Literal["linear", "hold"]
 """What a part is between two frames that were predicted of it: on the straight line, or as it was before."""
@@ -164,7 +164,7 @@ def _check_dynamics(name: str, dynamics: Dynamics, count: int) -> None:
     if dynamics.state is not None or isinstance(dynamics.feedback, Sampled):
         raise ValueError(
             f"Parts are rolled out without memories and without samples. Found one in {name!r}. Roll each out by itself with "
-            "craik.skips.rollout, and join what it makes."
+            "mechlearn.skips.rollout, and join what it makes."
         )
     if context is not None and (not isinstance(context, Tensor) or len(context) != count):
         raise ValueError(

@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_not_negative, check_share
-from craik.losses import Loss, SquaredError, evaluated
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_callable, check_not_negative, check_share
+from mechlearn.losses import Loss, SquaredError, evaluated
+from mechlearn.trajectories import Trajectories
 
 
 class Gained(NamedTuple):
@@ -45,7 +45,7 @@ class Cumulants:
         values: trajectories of one number each, one fewer of them than frames: ``Recorded.rewards``, for instance. They belong
             to one batch, as a context does. None: for roll-outs alone.
         discount: gamma for each frame.
-        loss: of predictions (n, 1) or (n, 2), from `craik.losses` or your own.
+        loss: of predictions (n, 1) or (n, 2), from `mechlearn.losses` or your own.
         weight: what that loss is multiplied by before it is added to a step's; 0 trains no cumulant and still reports sums.
 
     Raises:

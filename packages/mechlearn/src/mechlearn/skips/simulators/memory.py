@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_tensor, check_whole
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_tensor, check_whole
+from mechlearn.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.arguments import check_tensor, check_whole
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_tensor, check_whole
+from mechlearn.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)

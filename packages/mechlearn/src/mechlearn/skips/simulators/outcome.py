@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.skips.simulators.cumulants import Cumulants
+from mechlearn.skips.simulators.cumulants import Cumulants
 
 
 class Outcome(NamedTuple):

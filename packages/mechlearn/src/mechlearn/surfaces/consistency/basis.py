@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.surfaces.landscape import Curvature, Landscape
+from mechlearn.surfaces.landscape import Curvature, Landscape
 
 _PIECE = 2**16
 """Components of the basis that are turned at a time."""

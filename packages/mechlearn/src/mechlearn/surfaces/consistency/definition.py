@@ -6,9 +6,9 @@ What the texts choose: docs/evidence/deviations.md.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from craik.arguments import check_flag, check_not_negative, check_one_of, check_positive
-from craik.surfaces.consistency.searches import EXACT, Search
-from craik.surfaces.landscape import Curvature
+from mechlearn.arguments import check_flag, check_not_negative, check_one_of, check_positive
+from mechlearn.surfaces.consistency.searches import EXACT, Search
+from mechlearn.surfaces.landscape import Curvature
 
 Neighbourhood = Literal["at-most", "within"]
 NotMinimum = Literal["warn", "error", "ignore"]

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.surfaces.consistency.definition import Consistency
-from craik.surfaces.consistency.program import Quadratic, Whitening, whitening
-from craik.surfaces.consistency.searches import Ascent
-from craik.surfaces.consistency.taylor import Expansion, programs, signs, solve
-from craik.surfaces.landscape import Curvature, Landscape
+from mechlearn.surfaces.consistency.definition import Consistency
+from mechlearn.surfaces.consistency.program import Quadratic, Whitening, whitening
+from mechlearn.surfaces.consistency.searches import Ascent
+from mechlearn.surfaces.consistency.taylor import Expansion, programs, signs, solve
+from mechlearn.surfaces.landscape import Curvature, Landscape
 
 
 class Found(NamedTuple):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.surfaces.consistency.definition import Consistency
-from craik.surfaces.landscape import Landscape
+from mechlearn.surfaces.consistency.definition import Consistency
+from mechlearn.surfaces.landscape import Landscape
 
 
 class Walk(NamedTuple):

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_numbers, check_shape, check_whole
+from mechlearn.arguments import check_not_negative, check_numbers, check_shape, check_whole
 
 
 def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, iterations: int = 1000) -> Float[Tensor, "n n"]:

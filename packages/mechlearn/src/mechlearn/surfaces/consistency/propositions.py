@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_flag,
     check_not_negative,
     check_numbers,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from craik.arguments import check_finite, check_kind, check_not_negative
-from craik.surfaces.consistency.score import LearningConsistency
+from mechlearn.arguments import check_finite, check_kind, check_not_negative
+from mechlearn.surfaces.consistency.score import LearningConsistency
 
 
 def ilc_regularised(losses: Sequence[Sequence[float]], ilc: LearningConsistency | float, weight: float) -> float:
@@ -16,7 +16,7 @@ def ilc_regularised(losses: Sequence[Sequence[float]], ilc: LearningConsistency 
 
     Args:
         losses: L_e, a row an initialisation and in it a number an environment: `Score.losses` of each score, for example.
-        ilc: what `craik.surfaces.ilc` returns for the same initialisations, or its value.
+        ilc: what `mechlearn.surfaces.ilc` returns for the same initialisations, or its value.
         weight: the paper's lambda, in losses per unit of consistency; with 0 the losses alone count.
 
     Raises:

@@ -9,14 +9,14 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_kind
-from craik.surfaces.consistency.definition import Consistency
-from craik.surfaces.consistency.dense import Found, dense_hessians, dense_pair
-from craik.surfaces.consistency.direct import Walk, walk
-from craik.surfaces.consistency.searches import Exact, Subspace
-from craik.surfaces.consistency.subspace import subspace_pair
-from craik.surfaces.consistency.taylor import Expansion, expansions
-from craik.surfaces.landscape import Landscape
+from mechlearn.arguments import check_kind
+from mechlearn.surfaces.consistency.definition import Consistency
+from mechlearn.surfaces.consistency.dense import Found, dense_hessians, dense_pair
+from mechlearn.surfaces.consistency.direct import Walk, walk
+from mechlearn.surfaces.consistency.searches import Exact, Subspace
+from mechlearn.surfaces.consistency.subspace import subspace_pair
+from mechlearn.surfaces.consistency.taylor import Expansion, expansions
+from mechlearn.surfaces.landscape import Landscape
 
 
 class PairScore(NamedTuple):
@@ -94,15 +94,17 @@ def inconsistency(
             which environment, with ways out); a missing generator; losses that are not finite; a point that is no minimum,
             where `Consistency.not_minimum` says "error".
 
-    >>> from craik.surfaces import landscape_of_functions
+    >>> from mechlearn.surfaces import landscape_of_functions
     >>> a, b = torch.tensor([1.0, 4.0]), torch.tensor([2.0, 1.0])  # two bowls with their minimum at 0
     >>> bowls = landscape_of_functions([lambda x: (a * x * x).sum() / 2, lambda x: (b * x * x).sum() / 2], torch.zeros(2))
     >>> score = inconsistency(bowls, Consistency(epsilon=0.1))
     >>> round(score.inconsistency, 6), score.pairs[0].stays, score.pairs[0].other  # 0.1 * (4 / 1 - 1)
     (0.3, 1, 0)
     """
-    check_kind("landscape", landscape, Landscape, "craik.surfaces.Landscape", way_out="landscape_of_model(...) makes one.")
-    check_kind("consistency", consistency, Consistency, "craik.surfaces.Consistency", way_out="Use Consistency(epsilon=...).")
+    check_kind("landscape", landscape, Landscape, "mechlearn.surfaces.Landscape", way_out="landscape_of_model(...) makes one.")
+    check_kind(
+        "consistency", consistency, Consistency, "mechlearn.surfaces.Consistency", way_out="Use Consistency(epsilon=...)."
+    )
     chosen = _positions(landscape, pairs)
     _check_search(landscape, consistency, generator)
     found = expansions(landscape)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from craik.arguments import check_positive, check_whole
+from mechlearn.arguments import check_positive, check_whole
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from craik.surfaces.consistency.basis import Basis
-from craik.surfaces.consistency.definition import Consistency
-from craik.surfaces.consistency.dense import Found, contributions
-from craik.surfaces.consistency.program import Maximum
-from craik.surfaces.consistency.searches import Subspace
-from craik.surfaces.consistency.taylor import Expansion, programs, signs, solve
-from craik.surfaces.landscape import Landscape
+from mechlearn.surfaces.consistency.basis import Basis
+from mechlearn.surfaces.consistency.definition import Consistency
+from mechlearn.surfaces.consistency.dense import Found, contributions
+from mechlearn.surfaces.consistency.program import Maximum
+from mechlearn.surfaces.consistency.searches import Subspace
+from mechlearn.surfaces.consistency.taylor import Expansion, programs, signs, solve
+from mechlearn.surfaces.landscape import Landscape
 
 
 class _Aim(NamedTuple):

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.surfaces.consistency.definition import Consistency
-from craik.surfaces.consistency.program import Maximum, NotPositiveError, Quadratic, maximise
-from craik.surfaces.landscape import Landscape
+from mechlearn.surfaces.consistency.definition import Consistency
+from mechlearn.surfaces.consistency.program import Maximum, NotPositiveError, Quadratic, maximise
+from mechlearn.surfaces.landscape import Landscape
 
 
 class Expansion(NamedTuple):

@@ -19,10 +19,10 @@ from sklearn.linear_model import RidgeCV
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from craik.distill.closed_form import STRENGTHS, VotedTeachers
-from craik.estimators.comparing import LATE, too_slow
-from craik.estimators.distilling.meta import warm_ldt
-from craik.estimators.distilling.students import (
+from mechlearn.distill.closed_form import STRENGTHS, VotedTeachers
+from mechlearn.tables.comparing import LATE, too_slow
+from mechlearn.tables.distilling.meta import warm_ldt
+from mechlearn.tables.distilling.students import (
     FOLDS,
     TRAINING,
     Lessons,
@@ -33,9 +33,9 @@ from craik.estimators.distilling.students import (
     said,
     soft_targets,
 )
-from craik.estimators.fitting import Task, Training
-from craik.estimators.saving.parts import NOWHERE, Parts
-from craik.estimators.tables import Numbers, Scaling, Table
+from mechlearn.tables.fitting import Task, Training
+from mechlearn.tables.reading_in import Numbers, Scaling, Table
+from mechlearn.tables.saving.parts import NOWHERE, Parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class Fitted(NamedTuple):
     """A candidate, fitted.
 
     Attributes:
-        arrays: `mean` and `spread` of x, layers as in `craik.estimators.saving.models.Model`, `target mean`, `target spread`.
+        arrays: `mean` and `spread` of x, layers as in `mechlearn.tables.saving.models.Model`, `target mean`, `target spread`.
         scores: "probabilities" or "numbers", likewise.
         votes: of the closed-form recipes, where there was a vote.
     """

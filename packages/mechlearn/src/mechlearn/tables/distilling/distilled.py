@@ -1,8 +1,8 @@
 """`DistilledClassifier` and `DistilledRegressor`: columns known in training only help to learn from those known always.
 
-The default is the vote over closed-form teachers (`craik.distill.closed_form`), and the same vote without privileged columns is
-always beside it: `report_`, `gain_`, and the sentence that `fit` prints when `verbose` is set. Networks are taught where a name
-asks for it; without privileged columns they are the network alone.
+The default is the vote over closed-form teachers (`mechlearn.distill.closed_form`), and the same vote without privileged
+columns is always beside it: `report_`, `gain_`, and the sentence that `fit` prints when `verbose` is set. Networks are taught
+where a name asks for it; without privileged columns they are the network alone.
 """
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
@@ -19,10 +19,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from craik.arguments import check_not_negative, check_one_of, check_whole
-from craik.distill.closed_form import VotedTeachers
-from craik.estimators.distilling.meta import warm_ldt
-from craik.estimators.distilling.students import (
+from mechlearn.arguments import check_not_negative, check_one_of, check_whole
+from mechlearn.distill.closed_form import VotedTeachers
+from mechlearn.tables.distilling.meta import warm_ldt
+from mechlearn.tables.distilling.students import (
     TRAINING,
     Learnt,
     Lessons,
@@ -33,8 +33,8 @@ from craik.estimators.distilling.students import (
     said,
     soft_targets,
 )
-from craik.estimators.fitting import Task, threads
-from craik.estimators.tables import Numbers, Scaling, is_missing, one_dimensional
+from mechlearn.tables.fitting import Task, threads
+from mechlearn.tables.reading_in import Numbers, Scaling, is_missing, one_dimensional
 
 Rows = tuple[Numbers, NDArray[Any]]
 """What scikit-learn's checks give back."""

@@ -1,6 +1,6 @@
 """LDT on a table: a teacher learns, by the student's validation loss, what a network's hidden units should be (chapter 4).
 
-All configurations and folds are one lesson of `craik.distill`: a student and a teacher with a leading axis of members, an
+All configurations and folds are one lesson of `mechlearn.distill`: a student and a teacher with a leading axis of members, an
 example a row of each member's own. A member's losses depend on its own parameters only, and everything between (Adam, the
 unroll, the teacher's step) works element by element, so that each learns what it would learn alone (a test).
 """
@@ -14,13 +14,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.distill import Distillation, Examples, Lesson, Unrolling, split_rows
-from craik.distill.losses import Hidden
-from craik.distill.teachers.targets import Target, Targets
-from craik.estimators.distilling.students import FOLDS, Learnt, Lessons, outside_of
-from craik.estimators.fitting import row_losses
-from craik.estimators.tables import Numbers
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.distill import Distillation, Examples, Lesson, Unrolling, split_rows
+from mechlearn.distill.losses import Hidden
+from mechlearn.distill.teachers.targets import Target, Targets
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.tables.distilling.students import FOLDS, Learnt, Lessons, outside_of
+from mechlearn.tables.fitting import row_losses
+from mechlearn.tables.reading_in import Numbers
 
 ALPHAS = tuple(np.logspace(-1, 3, 6).tolist())
 """Six configurations: how much the teaching loss weighs."""
@@ -139,7 +139,7 @@ def warm_ldt(lessons: Lessons) -> Learnt:
     """Do `ldt` with teachers that know the label before they teach: what the estimators take.
 
     Ours, past the thesis: of three changes it is the one that moves LDT where the label is no linear function of what is
-    privileged (`craik run own-data-privileged --preset forms`).
+    privileged (`mechlearn run own-data-privileged --preset forms`).
     """
     return ldt(lessons, Form(warm=WARM))
 

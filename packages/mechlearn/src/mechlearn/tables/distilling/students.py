@@ -1,7 +1,7 @@
 """Networks that columns known in training only help to train: by an auxiliary head, soft targets, or a bottleneck.
 
 Every network has one hidden layer and six configurations. Rows are cut into folds; a configuration trains on all folds but one
-and is stopped early on that one, all of them as one stack (`craik.estimators.fitting`); the configuration with the least loss
+and is stopped early on that one, all of them as one stack (`mechlearn.tables.fitting`); the configuration with the least loss
 on the folds left out is chosen and its fold models are averaged. Index conventions as there: m a member of M, i a row of n, f a
 fold of F, k an output of K, q a privileged column of Q.
 """
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import softmax  # pyright: ignore[reportMissingTypeStubs]  # it has none
 from torch import Tensor
 
-from craik.estimators.fitting import Configuration, Direction, MaskedMean, Sites, Task, Training, Way, fit, outputs, row_losses
-from craik.estimators.tables import Numbers
-from craik.params import Params
+from mechlearn.params import Params
+from mechlearn.tables.fitting import Configuration, Direction, MaskedMean, Sites, Task, Training, Way, fit, outputs, row_losses
+from mechlearn.tables.reading_in import Numbers
 
 RATES = (0.003, 0.01, 0.03)
 ALONE = tuple(Configuration(rate, decay) for rate in RATES for decay in (0.03, 0.3))

@@ -14,14 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from craik.arguments import check_one_of, check_positive, check_share, check_whole
-from craik.estimators.fitting import threads
-from craik.estimators.tables import Numbers, Scaling
-from craik.losses import SquaredError
-from craik.nn.perceptrons import relu_mlp
-from craik.schedules import Linear
-from craik.skips import Dynamics, Fixed, Greedy, Matched, Matching, displacement, match
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_one_of, check_positive, check_share, check_whole
+from mechlearn.losses import SquaredError
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.schedules import Linear
+from mechlearn.skips import Dynamics, Fixed, Greedy, Matched, Matching, displacement, match
+from mechlearn.tables.fitting import threads
+from mechlearn.tables.reading_in import Numbers, Scaling
+from mechlearn.trajectories import Trajectories
 
 
 class SkipForecaster(BaseEstimator):

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.arguments import check_whole
-from craik.estimators.forecasts.forecaster import SkipForecaster
-from craik.estimators.forecasts.watched import Watched
-from craik.estimators.saving.parts import NOWHERE, Parts
-from craik.estimators.tables import Numbers
-from craik.estimators.verdict import MARGIN, MORE, Verdict
+from mechlearn.arguments import check_whole
+from mechlearn.tables.forecasts.forecaster import SkipForecaster
+from mechlearn.tables.forecasts.watched import Watched
+from mechlearn.tables.reading_in import Numbers
+from mechlearn.tables.saving.parts import NOWHERE, Parts
+from mechlearn.tables.verdict import MARGIN, MORE, Verdict
 
 SETTINGS = 5
 """Of each candidate: step lengths, or horizons."""

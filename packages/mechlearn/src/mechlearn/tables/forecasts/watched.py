@@ -5,8 +5,8 @@ from typing import Any
 
 from torch import nn
 
-from craik.estimators.forecasts.forecaster import SkipForecaster
-from craik.skips import Matched
+from mechlearn.skips import Matched
+from mechlearn.tables.forecasts.forecaster import SkipForecaster
 
 LOOKS = 20
 """A training is looked at as often, the last time at its end. At a look `mean_skip_` is that of the steps since the one before,

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading.cells import MARKS, decimals_noted, labels_of, target_of, values_of, with_points
-from craik.estimators.tables import columns_of, nearest
+from mechlearn.tables.reading.cells import MARKS, decimals_noted, labels_of, target_of, values_of, with_points
+from mechlearn.tables.reading_in import columns_of, nearest
 
 LARGEST = 2 * 2**30
 """Bytes of a file that is read into memory."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading import files
-from craik.estimators.reading.cells import texts_of, values_of, with_points
-from craik.estimators.reading.files import (
+from mechlearn.tables.reading import files
+from mechlearn.tables.reading.cells import texts_of, values_of, with_points
+from mechlearn.tables.reading.files import (
     Loaded,
     Piece,
     check_file,
@@ -23,7 +23,7 @@ from craik.estimators.reading.files import (
     table_of,
     too_large,
 )
-from craik.estimators.tables import HUGE, columns_of, is_missing, kind
+from mechlearn.tables.reading_in import HUGE, columns_of, is_missing, kind
 
 Columns = dict[str, NDArray[Any]]
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading.cells import texts_of
-from craik.estimators.reading.files import Loaded, check_file, clear, column, npy_array, npz_arrays, read_noted
-from craik.estimators.tables import HUGE, is_missing, kind
-from craik.estimators.tables.cells import check_strays, counted
+from mechlearn.tables.reading.cells import texts_of
+from mechlearn.tables.reading.files import Loaded, check_file, clear, column, npy_array, npz_arrays, read_noted
+from mechlearn.tables.reading_in import HUGE, is_missing, kind
+from mechlearn.tables.reading_in.cells import check_strays, counted
 
 TIMES = ("t", "time", "frame", "timestamp")
 """What a column is called, in small letters or large, that says in which order frames come."""

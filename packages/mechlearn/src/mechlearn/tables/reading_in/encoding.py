@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.tables.cells import Numbers, as_numbers, check_finite, check_strays, counted, is_missing, kind, strays
-from craik.estimators.tables.columns import nearest
-from craik.estimators.tables.sites import named
+from mechlearn.tables.reading_in.cells import Numbers, as_numbers, check_finite, check_strays, counted, is_missing, kind, strays
+from mechlearn.tables.reading_in.columns import nearest
+from mechlearn.tables.reading_in.sites import named
 
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}([T ]\d{1,2}:\d{2}.*)?$")
-"""Of a date that is a text: in files only those that begin with the year are read as dates (`craik.estimators.reading`)."""
+"""Of a date that is a text: in files only those that begin with the year are read as dates (`mechlearn.tables.reading`)."""
 
 
 @dataclass(frozen=True)

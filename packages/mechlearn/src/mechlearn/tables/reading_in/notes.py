@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.tables.cells import Numbers, is_missing, is_number, numbers_rows
-from craik.estimators.tables.encoding import Encoding
-from craik.estimators.tables.sites import LEAST
+from mechlearn.tables.reading_in.cells import Numbers, is_missing, is_number, numbers_rows
+from mechlearn.tables.reading_in.encoding import Encoding
+from mechlearn.tables.reading_in.sites import LEAST
 
 COPIES = "exact copies of others"
 """What the note on repeated rows says of them."""

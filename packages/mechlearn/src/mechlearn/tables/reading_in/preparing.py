@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from craik.estimators.fitting import Sites, Task
-from craik.estimators.tables.cells import Numbers
-from craik.estimators.tables.columns import columns_of, one_dimensional
-from craik.estimators.tables.doubts import placeholders, spellings, units
-from craik.estimators.tables.encoding import encoding_of
-from craik.estimators.tables.notes import no_inputs, notes_on, rare_classes, repeated
-from craik.estimators.tables.sites import LEAST, SMALL, pooled, site_names
-from craik.estimators.tables.targets import check_target, target_codes
+from mechlearn.tables.fitting import Sites, Task
+from mechlearn.tables.reading_in.cells import Numbers
+from mechlearn.tables.reading_in.columns import columns_of, one_dimensional
+from mechlearn.tables.reading_in.encoding import encoding_of
+from mechlearn.tables.reading_in.notes import no_inputs, notes_on, rare_classes, repeated
+from mechlearn.tables.reading_in.sites import LEAST, SMALL, pooled, site_names
+from mechlearn.tables.reading_in.targets import check_target, target_codes
+from mechlearn.tables.reading_in.warnings import placeholders, spellings, units
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from craik.estimators.tables.cells import Numbers
+from mechlearn.tables.reading_in.cells import Numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.tables.cells import is_missing
+from mechlearn.tables.reading_in.cells import is_missing
 
 LEAST = 20
 """Rows below which a site is too small to be asked on its own."""

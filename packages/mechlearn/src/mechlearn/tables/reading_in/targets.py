@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.fitting import Task
-from craik.estimators.tables.cells import Numbers, check_finite, check_strays, counted, is_missing, kind, plain, strays
+from mechlearn.tables.fitting import Task
+from mechlearn.tables.reading_in.cells import Numbers, check_finite, check_strays, counted, is_missing, kind, plain, strays
 
 CLASSED = "leave their rows out; if each is a class of its own, ask for classification (--task classification)"
 """Way out where a target's numbers have some texts among them."""
@@ -33,7 +33,7 @@ def check_target(
     if gone.all() or (gone.any() and not gaps):
         raise ValueError(
             f"The target should be known in {'some' if gaps else 'every'} row. Found {gone.sum()} missing of {column!r}, first "
-            f"in data row {gone.argmax() + 1} of {len(target)}. Leave these rows out (craik fit: --labelled), or where cells "
+            f"in data row {gone.argmax() + 1} of {len(target)}. Leave these rows out (fit: --labelled), or where cells "
             "say NA or none and mean a class, give it another name."
         )
     if kind(target) in ("dates", "others"):

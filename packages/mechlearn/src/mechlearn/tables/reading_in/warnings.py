@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.tables.cells import Numbers, as_numbers, kind, numbers_rows
-from craik.estimators.tables.encoding import Encoding
-from craik.estimators.tables.sites import LEAST
+from mechlearn.tables.reading_in.cells import Numbers, as_numbers, kind, numbers_rows
+from mechlearn.tables.reading_in.encoding import Encoding
+from mechlearn.tables.reading_in.sites import LEAST
 
 PLACEHOLDER, UNITS, SPELLINGS = (
     "looks like a code for missing",

@@ -1,7 +1,7 @@
-"""From a file's columns to an answer: what `craik fit` shows and keeps, as plain values for JSON and for the report."""
+"""From a file's columns to an answer: what `mechlearn fit` shows and keeps, as plain values for JSON and for the report."""
 
-from craik.estimators.answering.privileged import distill_answer as distill_answer
-from craik.estimators.answering.questions import Answer as Answer
-from craik.estimators.answering.questions import Question as Question
-from craik.estimators.answering.sites import agreement_answer as agreement_answer
-from craik.estimators.answering.trajectories import skips_answer as skips_answer
+from mechlearn.tables.reports.privileged import distill_answer as distill_answer
+from mechlearn.tables.reports.questions import Answer as Answer
+from mechlearn.tables.reports.questions import Question as Question
+from mechlearn.tables.reports.sites import agreement_answer as agreement_answer
+from mechlearn.tables.reports.trajectories import skips_answer as skips_answer

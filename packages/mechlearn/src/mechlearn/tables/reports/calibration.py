@@ -2,8 +2,8 @@
 
 Where sites must agree all candidates are trained with classes that weigh the same, as balanced accuracy does; but for
 networks every site counts the same, too, so that classes weigh what they do in the mean of the sites. Before
-probabilities are compared with what happened, the classes' shares among the judged rows are put back, as `craik predict` does
-with those among the rows trained on (`craik.estimators.saving.models.put_back`), so that what is left is a site's own: its
+probabilities are compared with what happened, the classes' shares among the judged rows are put back, as `mechlearn predict`
+does with those among the rows trained on (`mechlearn.tables.saving.models.put_back`), so that what is left is a site's own: its
 base rate, and how sure one may be of the model there. Where privileged columns teach, classes weigh what they are, and nothing
 is put back.
 """
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.saving.models import put_back
-from craik.estimators.tables import Numbers, Table
+from mechlearn.tables.reading_in import Numbers, Table
+from mechlearn.tables.saving.models import put_back
 
 PARTS, FEW = 8, 20
 """Points of the curve; rows below which a slope is not said."""

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.answering.calibration import by_site, pairs_of
-from craik.estimators.answering.questions import Answer, Columns, Question
-from craik.estimators.answering.steps import encoded_steps
-from craik.estimators.comparing import UNIT
-from craik.estimators.distilling.comparing import REFERENCES, Asked, Found, compare_taught, fitted, splits_of
-from craik.estimators.distilling.students import TRAINING
-from craik.estimators.saving.models import Model
-from craik.estimators.tables import Numbers, Table, encoding_of, pooled, prepare, site_names
-from craik.estimators.verdict import MORE, Verdict, judge
+from mechlearn.tables.comparing import UNIT
+from mechlearn.tables.distilling.comparing import REFERENCES, Asked, Found, compare_taught, fitted, splits_of
+from mechlearn.tables.distilling.students import TRAINING
+from mechlearn.tables.reading_in import Numbers, Table, encoding_of, pooled, prepare, site_names
+from mechlearn.tables.reports.calibration import by_site, pairs_of
+from mechlearn.tables.reports.questions import Answer, Columns, Question
+from mechlearn.tables.reports.steps import encoded_steps
+from mechlearn.tables.saving.models import Model
+from mechlearn.tables.verdict import MORE, Verdict, judge
 
 UNTAUGHT = ("ridge", "vote without privileged columns", "network")
 """What needs no privileged columns, and is preferred where it does as well."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from craik.estimators.fitting import Task, Training
-from craik.estimators.saving.models import Model, Stepping
-from craik.estimators.saving.parts import NOWHERE, Parts
-from craik.estimators.verdict import Verdict
+from mechlearn.tables.fitting import Task, Training
+from mechlearn.tables.saving.models import Model, Stepping
+from mechlearn.tables.saving.parts import NOWHERE, Parts
+from mechlearn.tables.verdict import Verdict
 
 Columns = Mapping[str, NDArray[Any]]
 """A table, by the columns' names."""

@@ -10,16 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.answering.calibration import calibrated
-from craik.estimators.answering.questions import Answer, Columns, Question
-from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold, Recipe, weighed
-from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
-from craik.estimators.disagreement import Disagreement
-from craik.estimators.saving.cards import can_keep
-from craik.estimators.saving.models import Model, model_of, prior_of
-from craik.estimators.tables import LEAST, Encoding, Table, check_cells, check_target, encoding_of, nearest, prepare, site_names
-from craik.estimators.verdict import AGREEING, FEWEST, MARGIN, MORE, t_interval
-from craik.estimators.ways.penalties import fishr, penalised
+from mechlearn.tables.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold, Recipe, weighed
+from mechlearn.tables.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
+from mechlearn.tables.disagreement import Disagreement
+from mechlearn.tables.reading_in import (
+    LEAST,
+    Encoding,
+    Table,
+    check_cells,
+    check_target,
+    encoding_of,
+    nearest,
+    prepare,
+    site_names,
+)
+from mechlearn.tables.reports.calibration import calibrated
+from mechlearn.tables.reports.questions import Answer, Columns, Question
+from mechlearn.tables.saving.cards import can_keep
+from mechlearn.tables.saving.models import Model, model_of, prior_of
+from mechlearn.tables.training_rules.penalties import fishr, penalised
+from mechlearn.tables.verdict import AGREEING, FEWEST, MARGIN, MORE, t_interval
 
 BESIDE: dict[str, Candidate] = {
     "IRM": PEERS["IRM"],

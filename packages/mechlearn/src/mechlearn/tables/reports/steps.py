@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from craik.estimators.answering.questions import Columns
-from craik.estimators.tables import Column, Encoding, Numbers, encoding_of, is_missing
+from mechlearn.tables.reading_in import Column, Encoding, Numbers, encoding_of, is_missing
+from mechlearn.tables.reports.questions import Columns
 
 
 def encoded_steps(columns: Columns, steps: Sequence[Sequence[str]]) -> list[Numbers]:

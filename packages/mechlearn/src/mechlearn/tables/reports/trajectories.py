@@ -4,12 +4,12 @@ import time
 
 import numpy as np
 
-from craik.estimators.answering.questions import Answer, Question
-from craik.estimators.forecasts.forecaster import SkipForecaster
-from craik.estimators.forecasts.forecasting import Budget, Forecasts, check_trajectories, compare_forecasters
-from craik.estimators.reading import Recorded
-from craik.estimators.saving.models import Stepping
-from craik.estimators.tables import Scaling
+from mechlearn.tables.forecasts.forecaster import SkipForecaster
+from mechlearn.tables.forecasts.forecasting import Budget, Forecasts, check_trajectories, compare_forecasters
+from mechlearn.tables.reading import Recorded
+from mechlearn.tables.reading_in import Scaling
+from mechlearn.tables.reports.questions import Answer, Question
+from mechlearn.tables.saving.models import Stepping
 
 
 def skips_answer(recorded: Recorded, question: Question, ahead: int | None = None) -> Answer:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from craik.estimators.saving.models import Model, Stepping
-from craik.estimators.tables import Column, Encoding
-from craik.nn.saving import safetensors, sha256, write_at_once
+from mechlearn.nn.saving import safetensors, sha256, write_at_once
+from mechlearn.tables.reading_in import Column, Encoding
+from mechlearn.tables.saving.models import Model, Stepping
 
 FORMAT = 2
 """Of the card; another one is refused. 1 had no estimators of scikit-learn's."""
@@ -41,7 +41,7 @@ def save(model: Model | Stepping, folder: Path) -> Path:
         "format": FORMAT,
         **_described(model),
         "weights": sha256(content),
-        "versions": {name: _version(name) for name in ("craik", "torch", "scikit-learn", "numpy")},
+        "versions": {name: _version(name) for name in ("mechlearn", "torch", "scikit-learn", "numpy")},
         **model.facts,
     }
     if isinstance(model, Model) and model.estimator is not None:
@@ -58,11 +58,11 @@ def check_kept(model: object) -> None:
     """Refuse what cannot be kept as a folder.
 
     Raises:
-        TypeError: no model of `craik fit`'s.
+        TypeError: no model of `mechlearn fit`'s.
     """
     if not isinstance(model, Model | Stepping):
         raise TypeError(
-            f"What `craik fit` makes can be saved: a Model or a Stepping. Found {type(model).__name__}. Keep an estimator "
+            f"What `mechlearn fit` makes can be saved: a Model or a Stepping. Found {type(model).__name__}. Keep an estimator "
             "as scikit-learn's are kept; of a network of yours keep the state_dict() of each of networks_."
         )
 
@@ -151,7 +151,7 @@ def skops() -> Any:  # noqa: ANN401  # a module of an optional package
         return importlib.import_module("skops.io")
     except ImportError as error:
         raise ImportError(
-            "Keeping boosted trees needs skops, which is not installed; pip install -e '.[sklearn,recipes]'."
+            "Keeping boosted trees needs skops, which is not installed; pip install 'mechlearn[tables,integrations]'."
         ) from error
 
 

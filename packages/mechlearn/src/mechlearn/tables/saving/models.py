@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from craik.estimators.candidates import NETWORKS, Fold, boosted, linear_model, probabilities
-from craik.estimators.tables import Encoding, Numbers, Scaling, as_numbers
+from mechlearn.tables.candidates import NETWORKS, Fold, boosted, linear_model, probabilities
+from mechlearn.tables.reading_in import Encoding, Numbers, Scaling, as_numbers
 
 SAVED = ("pooled linear", "pooled boosting", "pooled network", "screening", "AND-mask", "Cochran's Q")
 """Candidates that can be kept; boosting with skops."""

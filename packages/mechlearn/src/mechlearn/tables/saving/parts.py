@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.nn.saving import write_at_once
+from mechlearn.nn.saving import write_at_once
 
 Arrays = Mapping[str, NDArray[Any]]
 """A result."""

@@ -1,10 +1,10 @@
-"""Rules that test for conflict between sites, for a whole stack at once: `Qualitative` and `Homogeneous` of `craik.agreement`.
+"""Rules that test for conflict of sites, for a stack at once: `Qualitative` and `Homogeneous` of `mechlearn.agreement`.
 
 Every third step each member's own sites are asked whether they are established to disagree, component by component, against
-the standard errors of their gradients, remembered over steps (`craik.agreement.StandardErrors`: examples, memory .75, every 3,
-and the rows that a site has); in between the masks hold. With few rows or no conflict this is averaging.
+the standard errors of their gradients, remembered over steps (`mechlearn.agreement.StandardErrors`: examples, memory .75, every
+3, and the rows that a site has); in between the masks hold. With few rows or no conflict this is averaging.
 
-Index conventions as in `craik.estimators.fitting`: m a member of M, e a site of E, n_e rows of a site in a step, N_e in all.
+Index conventions as in `mechlearn.tables.fitting`: m a member of M, e a site of E, n_e rows of a site in a step, N_e in all.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.agreement.onepass.evidence.memory import Memory
-from craik.agreement.onepass.evidence.moments import normal_deviates
-from craik.agreement.rules.critical import homogeneous_critical, qualitative_critical
-from craik.estimators.fitting import Configuration, Direction, Sites, layer_products, site_gradients
-from craik.params import Params
+from mechlearn.agreement.engine.variance.memory import Memory
+from mechlearn.agreement.engine.variance.moments import normal_deviates
+from mechlearn.agreement.rules.critical import homogeneous_critical, qualitative_critical
+from mechlearn.params import Params
+from mechlearn.tables.fitting import Configuration, Direction, Sites, layer_products, site_gradients
 
 MEMORY, EVERY = 0.75, 3
 """How fast a step is forgotten, and steps between two decisions."""

@@ -1,10 +1,10 @@
 """Other people's ways to train with sites, for a whole stack at once: IRM, V-REx, Fishr and group DRO.
 
-Each adds a penalty to the mean of the own sites' losses, or weighs them; `craik.penalties` has the same for one
+Each adds a penalty to the mean of the own sites' losses, or weighs them; `mechlearn.penalties` has the same for one
 network and cites the texts. A member sees its own sites only. Derivatives of the losses by the outputs are written out, so that
 one backward pass serves all members and no second derivatives of the graph are taken.
 
-Index conventions as in `craik.estimators.fitting`: m a member of M, i a row of n, e a site of E, k an output of K.
+Index conventions as in `mechlearn.tables.fitting`: m a member of M, i a row of n, e a site of E, k an output of K.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.estimators.fitting import Configuration, Direction, Sites, Way, seen_through
-from craik.params import Params
-from craik.penalties.groupdro import followed
+from mechlearn.params import Params
+from mechlearn.penalties.groupdro import followed
+from mechlearn.tables.fitting import Configuration, Direction, Sites, Way, seen_through
 
 
 class Seen(NamedTuple):

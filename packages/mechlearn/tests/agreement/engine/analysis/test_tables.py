@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn import functional
 
 from cpu_alone import cpu_alone
-from craik.agreement.onepass.proof.rows import WHOLE
-from craik.agreement.onepass.proof.walk import prove, survey
-from craik.environments import partition
+from mechlearn.agreement.engine.analysis.rows import WHOLE
+from mechlearn.agreement.engine.analysis.walk import prove, survey
+from mechlearn.environments import partition
 from one_layer import linear, noise
 
 B, T, D = 6, 4, 6

@@ -11,17 +11,17 @@ import torch
 from torch import nn
 
 import oracles
-from craik.agreement import Agreement, AndMask, GeometricMean
-from craik.agreement.onepass import forming
-from craik.agreement.onepass.reads import gpu
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement import Agreement, AndMask, GeometricMean
+from mechlearn.agreement.engine import forward
+from mechlearn.agreement.engine.layers import gpu
+from mechlearn.agreement.engine.sums import RunningSums
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
 
 
-def test_importing_craik_imports_no_triton():
-    program = "import sys, craik.agreement, craik.agreement.onepass.reads.gpu; assert 'triton' not in sys.modules"
+def test_importing_mechlearn_imports_no_triton():
+    program = "import sys, mechlearn.agreement, mechlearn.agreement.engine.layers.gpu; assert 'triton' not in sys.modules"
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
 
 
@@ -56,7 +56,7 @@ def test_arithmetic_in_the_interpreter():
     ids=["linear", "conv2d", "conv1d"],
 )
 def test_on_a_gpu(layer, shape, monkeypatch):
-    monkeypatch.setattr(forming, "SMALL", 0)  # gradients of small matrices would never come to the kernel
+    monkeypatch.setattr(forward, "SMALL", 0)  # gradients of small matrices would never come to the kernel
     generator = torch.Generator().manual_seed(0)
     for parameter in layer.parameters():
         parameter.data = torch.randint(-2, 3, parameter.shape, generator=generator).double()

@@ -5,10 +5,10 @@ import torch
 from torch import nn
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, GeometricMean, combine
-from craik.agreement.onepass.reads.gradual import Pieces, Spread
-from craik.agreement.onepass.reads.products import Products
-from craik.agreement.onepass.reads.terms import Span
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, combine
+from mechlearn.agreement.engine.layers.gradual import Pieces, Spread
+from mechlearn.agreement.engine.layers.products import Products
+from mechlearn.agreement.engine.layers.terms import Span
 
 
 def test_pieces_and_spread_are_the_products_of_all_rows():

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from cpu_alone import cpu_alone
-from craik.agreement.onepass import reads
-from craik.agreement.onepass.proof.rows import Rows
+from mechlearn.agreement.engine import layers
+from mechlearn.agreement.engine.analysis.rows import Rows
 from reads_oracles import IDS, NEEDS, assert_exact, draw, leaf, losses_of, parameter, reads_of
 
 DTYPES = [torch.float64, torch.float32]
@@ -52,8 +52,8 @@ def test_convolutions(dimensions, transposed, data, ids, groups, bias):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_wide_convolution_takes_tiles(ids, dtype, monkeypatch):
-    monkeypatch.setattr("craik.agreement.onepass.reads.convolution.UNFOLD_ELEMENTS", 1)
-    monkeypatch.setattr("craik.agreement.onepass.reads.products.CHUNK_ELEMENTS", 64)
+    monkeypatch.setattr("mechlearn.agreement.engine.layers.convolution.UNFOLD_ELEMENTS", 1)
+    monkeypatch.setattr("mechlearn.agreement.engine.layers.products.CHUNK_ELEMENTS", 64)
     model = built(lambda: nn.Conv2d(3, 5, 3, stride=2, padding=(1, 2), dilation=(1, 2)), dtype)
     x = leaf(6, 3, 8, 9, dtype=dtype)
     assert_exact(losses_of(model(x)), ids, parameters(model), [x])
@@ -141,7 +141,7 @@ def test_a_bag_of_maxima_has_no_formula():
     table, x = parameter(6, 4), leaf(2, 4)
     y = nn.functional.embedding_bag(torch.tensor([[0, 1], [2, 3]]), table, mode="max") * x
     (read,) = reads_of(losses_of(y), {"table": table}, [x], Rows(0), ["EmbeddingBagBackward0"])
-    assert "maxima" in reads.covers(read)
+    assert "maxima" in layers.covers(read)
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)

@@ -11,8 +11,8 @@ from torch import nn
 import oracles
 import rules_oracles
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, Combined, GeometricMean
-from craik.agreement.onepass.reads import products
+from mechlearn.agreement import Agreement, AndMask, Combined, GeometricMean
+from mechlearn.agreement.engine.layers import products
 
 
 class MeanSquare:
@@ -146,7 +146,7 @@ def test_linear_layers(ids, rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_ways_to_form_a_linear_weight(ids, shape, outputs, long, rule, monkeypatch):
     monkeypatch.setattr(products, "LONG", long)
-    monkeypatch.setattr("craik.agreement.onepass.reads.products.CHUNK_ELEMENTS", 16)  # several tiles, the last one partial
+    monkeypatch.setattr("mechlearn.agreement.engine.layers.products.CHUNK_ELEMENTS", 16)  # several tiles, the last one partial
     assert_exact(build(0, lambda: nn.Linear(7, outputs)), draw_input(0, ids, *shape), ids, rule)
 
 
@@ -196,8 +196,8 @@ def test_convolutions(dimensions, data, seed, ids, rule, groups, bias):
 @pytest.mark.parametrize("ids", [[0, 1, 2, 3], [0, 0, 1, 1], [2, 0, 1, 0, 2]])
 @pytest.mark.parametrize("rule", RULES)
 def test_wide_convolution_takes_tiles(ids, rule, monkeypatch):
-    monkeypatch.setattr("craik.agreement.onepass.reads.convolution.UNFOLD_ELEMENTS", 1)
-    monkeypatch.setattr("craik.agreement.onepass.reads.products.CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
+    monkeypatch.setattr("mechlearn.agreement.engine.layers.convolution.UNFOLD_ELEMENTS", 1)
+    monkeypatch.setattr("mechlearn.agreement.engine.layers.products.CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
     model = build(0, lambda: nn.Conv2d(3, 5, 3, stride=2, padding=(1, 2), dilation=(1, 2)))
     assert_exact(model, draw_input(0, ids, 3, 8, 9), ids, rule)
 

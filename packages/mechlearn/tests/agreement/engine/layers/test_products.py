@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement.onepass.proof.rows import Rows
-from craik.agreement.onepass.reads import products
+from mechlearn.agreement.engine.analysis.rows import Rows
+from mechlearn.agreement.engine.layers import products
 from reads_oracles import IDS, assert_exact, draw, leaf, losses_of, parameter
 
 DTYPES = [torch.float64, torch.float32]
@@ -43,7 +43,7 @@ def test_rows_with_owners_in_any_order(ids):
     picked = torch.tensor([3, 1, 1, 5, 0, 2, 4, 3])
     y = nn.functional.linear(torch.cat([x[picked], draw(2, 7)]), w, b)
     back = torch.zeros(6, 4, dtype=torch.float64).index_add(0, picked, y[:8])
-    from craik.environments import partition
+    from mechlearn.environments import partition
 
     index = partition(ids, 6, x.device).index
     owners = torch.cat([index[picked], torch.tensor([-1, -1])])

@@ -6,8 +6,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask, Combined
-from craik.agreement.onepass.reads import gates, recurrent
+from mechlearn.agreement import Agreement, AndMask, Combined
+from mechlearn.agreement.engine.layers import gates, recurrent
 
 pytestmark = cpu_alone("the node of a fused LSTM is oneDNN's; cuDNN's takes one backward pass for each environment")
 

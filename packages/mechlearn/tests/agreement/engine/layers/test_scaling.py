@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import Agreement, AndMask
-from craik.agreement.onepass import reads
-from craik.agreement.onepass.proof.rows import Rows
-from craik.agreement.onepass.reads import scaling
-from craik.agreement.onepass.reads.terms import Owned
 from definition_oracles import assert_definition
+from mechlearn.agreement import Agreement, AndMask
+from mechlearn.agreement.engine import layers
+from mechlearn.agreement.engine.analysis.rows import Rows
+from mechlearn.agreement.engine.layers import scaling
+from mechlearn.agreement.engine.layers.terms import Owned
 from one_layer import noise
 from reads_oracles import IDS, assert_exact, leaf, losses_of, parameter
 
@@ -87,7 +87,7 @@ def test_a_component_for_each_example_has_no_formula():
     from reads_oracles import reads_of
 
     (read,) = reads_of(losses_of(x.tanh() * p), {"p": p}, [x], Rows(0))
-    assert "for each example" in reads.covers(read)
+    assert "for each example" in layers.covers(read)
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
@@ -112,14 +112,14 @@ class Added(nn.Module):
 @pytest.mark.parametrize("whole", [False, True], ids=["passes alone", "and one of all"])
 def test_forward_passes_of_one_environment_each_hold_its_gradient_alone(monkeypatch, whole):
     """As stacks of all environments' the reads of E passes held E^2 gradients of a parameter."""
-    held, add = [], reads.add
+    held, add = [], layers.add
 
     def counting(uses, sums):
         terms = [use.term for use in uses]
         held.append(sum(len(term.rows) if isinstance(term, Owned) else term.environments for term in terms))
         add(uses, sums)
 
-    monkeypatch.setattr(reads, "add", counting)
+    monkeypatch.setattr(layers, "add", counting)
     model, x = Added(), noise(24, 50)
     alone = torch.cat([model(x[3 * e : 3 * e + 3]) for e in range(8)])
     ids = torch.arange(8).repeat_interleave(3)

@@ -6,8 +6,8 @@ from torch import nn
 from torch.nn import functional
 
 from cpu_alone import cpu_alone
-from craik.agreement import Agreement, AndMask
 from definition_oracles import assert_definition
+from mechlearn.agreement import Agreement, AndMask
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*one backward pass for each environment")
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import Agreement, AndMask
-from craik.agreement.onepass.combining import _counted_each
-from craik.agreement.onepass.sums import RunningSums, SideBySide
-from craik.agreement.onepass.sums.beside import added_together
+from mechlearn.agreement import Agreement, AndMask
+from mechlearn.agreement.engine.combining import _counted_each
+from mechlearn.agreement.engine.sums import RunningSums, SideBySide
+from mechlearn.agreement.engine.sums.batched import added_together
 
 SIGN = frozenset({"sign"})
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from craik.agreement.onepass.sums import MOST_IN_BYTES, RunningSums
+from mechlearn.agreement.engine.sums import MOST_IN_BYTES, RunningSums
 
 ALL = frozenset({"sign", "log_magnitude", "square"})
 

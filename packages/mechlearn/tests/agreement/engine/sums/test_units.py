@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import normalise_oracles
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, combine
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, combine
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*backward pass for each environment.*:UserWarning")
 

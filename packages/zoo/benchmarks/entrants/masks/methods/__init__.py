@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.memory import available
-from craik_benchmarks.measuring.peers import NotRunError, listed, versioned
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.memory import available
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError, listed, versioned
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
 PLAIN = "plain"
 """The denominator's key."""
@@ -53,7 +53,7 @@ class Method:
 
 def methods() -> dict[str, Method]:
     """Return all methods by the names of their files: the denominator first, then ours, then the others by name."""
-    return listed(__path__, __name__, PLAIN, "craik")
+    return listed(__path__, __name__, PLAIN, "mechlearn")
 
 
 def require_memory(problem: Problem, rows: int, stacks: int) -> None:

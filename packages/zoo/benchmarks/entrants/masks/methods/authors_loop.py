@@ -1,9 +1,9 @@
 """What the papers' authors published: one forward pass, then a backward pass over the whole graph for each environment."""
 
 import torch
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 from torch import Tensor
 
 

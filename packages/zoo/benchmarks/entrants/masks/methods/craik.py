@@ -1,12 +1,12 @@
-"""craik's `Agreement`: one backward pass, running sums."""
+"""mechlearn's `Agreement`: one backward pass, running sums."""
 
 from collections import Counter
 
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
-from craik.agreement import Agreement, AndMask, Record
+from mechlearn.agreement import Agreement, AndMask, Record
 
 
 def prepare(problem: Problem, chunk: int) -> Step:
@@ -26,4 +26,4 @@ def paths(record: Record) -> str:
     return ", ".join(f"{path} path: {number} of {counts.total()} parameters" for path, number in sorted(counts.items()))
 
 
-METHOD = Method("craik", prepare, package="craik", remark=paths)
+METHOD = Method("mechlearn", prepare, package="mechlearn", remark=paths)

@@ -1,14 +1,14 @@
-"""craik's `Agreement` with its compiled CPU kernels."""
+"""mechlearn's `Agreement` with its compiled CPU kernels."""
 
 import warnings
 
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.methods.craik import paths
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.peers import NotRunError
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.methods.craik import paths
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
-from craik.agreement import Agreement, AndMask, Record
+from mechlearn.agreement import Agreement, AndMask, Record
 
 
 def prepare(problem: Problem, chunk: int) -> Step:
@@ -31,4 +31,4 @@ def prepare(problem: Problem, chunk: int) -> Step:
     return step
 
 
-METHOD = Method("craik (compiled)", prepare, package="craik", remark=paths)
+METHOD = Method("mechlearn (compiled)", prepare, package="mechlearn", remark=paths)

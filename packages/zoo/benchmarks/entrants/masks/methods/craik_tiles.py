@@ -1,13 +1,13 @@
-"""craik's `Agreement` over tiles of environments: `accumulate` for all but the last, so that activations stay in cache."""
+"""mechlearn's `Agreement` over tiles of environments: `accumulate` for all but the last, so that activations stay in cache."""
 
 from collections.abc import Sequence
 
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.methods.craik import paths
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.methods.craik import paths
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
-from craik.agreement import Agreement, AndMask, Record
+from mechlearn.agreement import Agreement, AndMask, Record
 
 
 def chunks(problem: Problem) -> Sequence[int]:
@@ -30,4 +30,4 @@ def prepare(problem: Problem, chunk: int) -> Step:
     return step
 
 
-METHOD = Method("craik (tiles)", prepare, package="craik", chunks=chunks, remark=paths)
+METHOD = Method("mechlearn (tiles)", prepare, package="mechlearn", chunks=chunks, remark=paths)

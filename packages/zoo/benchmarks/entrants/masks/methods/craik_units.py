@@ -1,11 +1,11 @@
-"""craik's `Agreement` with environment gradients divided by their norms over the model: norms in a pass of their own."""
+"""mechlearn's `Agreement` with environment gradients divided by their norms over the model: norms in a pass of their own."""
 
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.methods.craik import paths
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.methods.craik import paths
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
-from craik.agreement import Agreement, AndMask, Record
+from mechlearn.agreement import Agreement, AndMask, Record
 
 
 def prepare(problem: Problem, chunk: int) -> Step:
@@ -19,4 +19,4 @@ def prepare(problem: Problem, chunk: int) -> Step:
     return step
 
 
-METHOD = Method("craik (normalise=model)", prepare, package="craik", remark=paths, literal=False)
+METHOD = Method("mechlearn (normalise=model)", prepare, package="mechlearn", remark=paths, literal=False)

@@ -1,10 +1,10 @@
 """DomainBed's ANDMask: a forward and backward pass for each environment, all gradients stacked; without its rescaling."""
 
 import torch
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.methods.authors_loop import float_and_mask
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.methods.authors_loop import float_and_mask
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
 
 def prepare(problem: Problem, chunk: int) -> Step:

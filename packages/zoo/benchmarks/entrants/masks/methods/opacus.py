@@ -2,11 +2,11 @@
 
 import warnings
 
-from craik_benchmarks.entrants.masks.methods import Method, require_memory
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.entrants.masks.rule import and_mask
-from craik_benchmarks.measuring.peers import installed
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method, require_memory
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.entrants.masks.rule import and_mask
+from mechlearn_zoo_benchmarks.measuring.peers import installed
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
 HOOK = "Full backward hook is firing"
 """torch warns of a first layer's inputs, which need no gradient, at every step; the hooks are right all the same."""

@@ -1,8 +1,8 @@
 """Plain backpropagation of the mean loss: the denominator, no mask."""
 
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
 
 def prepare(problem: Problem, chunk: int) -> Step:

@@ -1,10 +1,10 @@
 """A forward and backward pass for each environment, with running sums of gradients and signs instead of stacks."""
 
 import torch
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.entrants.masks.rule import masked
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.entrants.masks.rule import masked
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 
 
 def prepare(problem: Problem, chunk: int) -> Step:

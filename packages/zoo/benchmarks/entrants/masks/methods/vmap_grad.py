@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import torch
-from craik_benchmarks.entrants.masks.methods import Method
-from craik_benchmarks.entrants.masks.problem import Problem
-from craik_benchmarks.entrants.masks.rule import masked
-from craik_benchmarks.measuring.memory import available
-from craik_benchmarks.measuring.timing import Step
+from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
+from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
+from mechlearn_zoo_benchmarks.entrants.masks.rule import masked
+from mechlearn_zoo_benchmarks.measuring.memory import available
+from mechlearn_zoo_benchmarks.measuring.timing import Step
 from torch import Tensor
 from torch.func import functional_call, grad, vmap
 

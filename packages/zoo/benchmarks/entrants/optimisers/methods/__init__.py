@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from craik_benchmarks.entrants.optimisers.literal import Make, agrees
-from craik_benchmarks.measuring.peers import listed, versioned
+from mechlearn_zoo_benchmarks.entrants.optimisers.literal import Make, agrees
+from mechlearn_zoo_benchmarks.measuring.peers import listed, versioned
 
 FUSED = "adam_fused"
 """The denominator's key."""
@@ -14,7 +14,7 @@ class Method:
     """One optimiser.
 
     Attributes:
-        name: as it stands in the table; ours start with craik.
+        name: as it stands in the table; ours start with mechlearn.
         make: from parameters to the optimiser. May raise `NotRunError`.
         package: the distribution whose version stands beside the row.
         note: what a reader of the row should know.
@@ -32,9 +32,9 @@ class Method:
 
     def exact(self, workload: str, small: bool, seed: int) -> bool | None:
         """Tell whether ours equals the literal algorithm; peers compute something else and have no answer."""
-        return agrees(self.make, workload, small, seed) if self.name.startswith("craik") else None
+        return agrees(self.make, workload, small, seed) if self.name.startswith("mechlearn") else None
 
 
 def methods() -> dict[str, Method]:
     """Return all methods by the names of their files: the denominator first, then ours, then the others by name."""
-    return listed(__path__, __name__, FUSED, "craik")
+    return listed(__path__, __name__, FUSED, "mechlearn")

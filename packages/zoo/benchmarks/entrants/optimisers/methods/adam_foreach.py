@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import torch
-from craik_benchmarks.entrants.optimisers.literal import LR
-from craik_benchmarks.entrants.optimisers.methods import Method
+from mechlearn_zoo_benchmarks.entrants.optimisers.literal import LR
+from mechlearn_zoo_benchmarks.entrants.optimisers.methods import Method
 from torch import nn
 
 

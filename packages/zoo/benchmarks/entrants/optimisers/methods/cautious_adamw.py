@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from craik_benchmarks.entrants.optimisers.literal import DECAY, LR
-from craik_benchmarks.entrants.optimisers.methods import Method
+from mechlearn_zoo_benchmarks.entrants.optimisers.literal import DECAY, LR
+from mechlearn_zoo_benchmarks.entrants.optimisers.methods import Method
 from torch import Tensor, nn
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import torch
-from craik_benchmarks.entrants.optimisers.literal import BETAS, DECAY, EPS, LR, THRESHOLD
-from craik_benchmarks.entrants.optimisers.methods import Method
+from mechlearn_zoo_benchmarks.entrants.optimisers.literal import BETAS, DECAY, EPS, LR, THRESHOLD
+from mechlearn_zoo_benchmarks.entrants.optimisers.methods import Method
 from torch import nn
 
-from craik.agreement import AdamForm, TemporalAndMaskAdam
+from mechlearn.agreement import AdamForm, TemporalAndMaskAdam
 
 
 def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
@@ -17,4 +17,4 @@ def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
     )
 
 
-METHOD = Method("craik, loop", make, package="craik")
+METHOD = Method("mechlearn, loop", make, package="mechlearn")

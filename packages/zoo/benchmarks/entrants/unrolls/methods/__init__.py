@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from craik_benchmarks.entrants.unrolls.problem import Unrolling
-from craik_benchmarks.measuring.peers import listed, versioned
+from mechlearn_zoo_benchmarks.entrants.unrolls.problem import Unrolling
+from mechlearn_zoo_benchmarks.measuring.peers import listed, versioned
 from torch import Tensor
 
 PLAIN = "plain"
@@ -44,4 +44,4 @@ class Method:
 
 def methods() -> dict[str, Method]:
     """Return all methods by the names of their files: the denominator first, then ours, then the others by name."""
-    return listed(__path__, __name__, PLAIN, "craik")
+    return listed(__path__, __name__, PLAIN, "mechlearn")

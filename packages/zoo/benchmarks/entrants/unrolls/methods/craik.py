@@ -1,15 +1,15 @@
-"""craik: adjoint, compiled; teacher in chunks of 12 batches."""
+"""mechlearn: adjoint, compiled; teacher in chunks of 12 batches."""
 
-from craik_benchmarks.entrants.unrolls.methods import Method
-from craik_benchmarks.entrants.unrolls.ours import prepare_with
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import Method
+from mechlearn_zoo_benchmarks.entrants.unrolls.ours import prepare_with
 
-from craik.distill import Adjoint
+from mechlearn.distill import Adjoint
 
 NOTE = "adjoint, compiled; teacher in chunks of 12 batches"
 METHOD = Method(
-    "craik",
+    "mechlearn",
     prepare_with(Adjoint(compile=True), chunk=12),
-    package="craik",
+    package="mechlearn",
     note=NOTE,
     alone=True,
 )

@@ -1,15 +1,15 @@
-"""craik: teacher in chunks of 12 batches, no compiler."""
+"""mechlearn: teacher in chunks of 12 batches, no compiler."""
 
-from craik_benchmarks.entrants.unrolls.methods import Method
-from craik_benchmarks.entrants.unrolls.ours import prepare_with
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import Method
+from mechlearn_zoo_benchmarks.entrants.unrolls.ours import prepare_with
 
-from craik.distill import Adjoint
+from mechlearn.distill import Adjoint
 
 NOTE = "teacher in chunks of 12 batches, no compiler"
 METHOD = Method(
-    "craik, adjoint uncompiled",
+    "mechlearn, adjoint uncompiled",
     prepare_with(Adjoint(), chunk=12),
-    package="craik",
+    package="mechlearn",
     note=NOTE,
     alone=True,
 )

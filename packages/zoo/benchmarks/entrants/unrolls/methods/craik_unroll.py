@@ -1,8 +1,10 @@
-"""craik: hoisted teacher, no compiler."""
+"""mechlearn: hoisted teacher, no compiler."""
 
-from craik_benchmarks.entrants.unrolls.methods import Method
-from craik_benchmarks.entrants.unrolls.ours import prepare_with
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import Method
+from mechlearn_zoo_benchmarks.entrants.unrolls.ours import prepare_with
 
-from craik.distill import Unroll
+from mechlearn.distill import Unroll
 
-METHOD = Method("craik, unroll", prepare_with(Unroll()), package="craik", note="hoisted teacher, no compiler", long=False)
+METHOD = Method(
+    "mechlearn, unroll", prepare_with(Unroll()), package="mechlearn", note="hoisted teacher, no compiler", long=False
+)

@@ -1,9 +1,9 @@
 """higher: its patched copy of the student and its differentiable optimiser, as its documentation does."""
 
 import torch
-from craik_benchmarks.entrants.unrolls.methods import Compute, Method
-from craik_benchmarks.entrants.unrolls.problem import Unrolling
-from craik_benchmarks.measuring.peers import installed
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import Compute, Method
+from mechlearn_zoo_benchmarks.entrants.unrolls.problem import Unrolling
+from mechlearn_zoo_benchmarks.measuring.peers import installed
 from torch import Tensor
 
 

@@ -1,8 +1,8 @@
 """Plain autograd: the update written out, the teacher called on each inner batch, one backward pass through all of it."""
 
 import torch
-from craik_benchmarks.entrants.unrolls.methods import Compute, Method
-from craik_benchmarks.entrants.unrolls.problem import Unrolling
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import Compute, Method
+from mechlearn_zoo_benchmarks.entrants.unrolls.problem import Unrolling
 from torch import Tensor
 from torch.func import functional_call
 

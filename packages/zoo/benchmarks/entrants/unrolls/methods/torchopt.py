@@ -1,9 +1,9 @@
 """TorchOpt: its meta-optimiser over the student, whose state is put back afterwards."""
 
 import torch
-from craik_benchmarks.entrants.unrolls.methods import Compute, Method
-from craik_benchmarks.entrants.unrolls.problem import Unrolling
-from craik_benchmarks.measuring.peers import installed
+from mechlearn_zoo_benchmarks.entrants.unrolls.methods import Compute, Method
+from mechlearn_zoo_benchmarks.entrants.unrolls.problem import Unrolling
+from mechlearn_zoo_benchmarks.measuring.peers import installed
 from torch import Tensor
 
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.tasks.pictures.cloning import States
+from mechlearn_zoo.tasks.pictures.cloning import States
 
 
 class Residual(nn.Module):

@@ -13,12 +13,12 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.agreement import Agreement, Rule
-from craik.lab import LabError, Positive, Saved, Share, check_limits
-from craik.nn.convolutions import Norm, fast_resnet
-from craik.tasks.pictures.cifar import cifar10
-from craik.tasks.pictures.digits import CLASSES, digits
-from craik.tasks.pictures.images import ImageData, Images, pixels
+from claimlab import LabError, Positive, Saved, Share, check_limits
+from mechlearn.agreement import Agreement, Rule
+from mechlearn_zoo.nn.convolutions import Norm, fast_resnet
+from mechlearn_zoo.tasks.pictures.cifar import cifar10
+from mechlearn_zoo.tasks.pictures.digits import CLASSES, digits
+from mechlearn_zoo.tasks.pictures.images import ImageData, Images, pixels
 
 Data = Literal["digits", "cifar10"]
 

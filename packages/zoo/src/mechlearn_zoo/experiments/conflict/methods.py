@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Record, Rule
-from craik.agreement import decay_masked as decay
+from mechlearn.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Record, Rule
+from mechlearn.agreement import decay_masked as decay
 
 
 class Method(NamedTuple):

@@ -1,4 +1,4 @@
-"""A small network trained on noisy digits at several sites, with or without a code of the site's own (`craik.tasks.tables`)."""
+"""A small network trained on noisy digits at several sites, with or without a code of the site's own (`tasks.tables`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept
-from craik.lab import EarlyStopping, Positive, Row, check_limits
-from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.digits import CLASSES, TOTAL, digits
-from craik.tasks.streams import stream
-from craik.tasks.tables.codes import Writing, coded, coded_digits
+from claimlab import EarlyStopping, Positive, Row, check_limits
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.conflict.methods import Method, after_step, agreement_of, kept
+from mechlearn_zoo.tasks.pictures.digits import CLASSES, TOTAL, digits
+from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.tables.codes import Writing, coded, coded_digits
 
 STREAMS = (
     "Of a record before, whose first weights and batches came of the board's stream of random numbers, {} on the same seeds."

@@ -1,1 +1,1 @@
-"""Reinforcement learning: methods of `craik.methods.control` where their claims can fail."""
+"""Reinforcement learning: methods of `mechlearn_zoo.methods.control` where their claims can fail."""

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.methods.control import PopArtLinear
-from craik.nn.perceptrons import linear
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.control import PopArtLinear
 
 
 class ActorCritic(nn.Module):

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from craik.methods.control.counterfactual import Scenarios, View
-from craik.tasks.finite.scenarios import levels, lower_left
+from mechlearn_zoo.methods.control.counterfactual import Scenarios, View
+from mechlearn_zoo.tasks.finite.scenarios import levels, lower_left
 
 DISCOUNT = 0.95
 

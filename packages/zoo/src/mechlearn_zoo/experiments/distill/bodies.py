@@ -11,17 +11,17 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, Counts, now_and_then
-from craik.lab import Positive, Row, Rows, Saved, check_limits
-from craik.nn.convolutions import trajectory_network
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.bodies.mujoco import Sizes, mujoco
-from craik.tasks.bodies.quantiles import BINS, bin_errors
-from craik.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
-from craik.tasks.generation import progress_bar
-from craik.tasks.privileged import Part, PrivilegedData
+from claimlab import Positive, Row, Rows, Saved, check_limits
+from mechlearn.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.training import Count, Counts, now_and_then
+from mechlearn_zoo.nn.convolutions import trajectory_network
+from mechlearn_zoo.tasks.bodies.mujoco import Sizes, mujoco
+from mechlearn_zoo.tasks.bodies.quantiles import BINS, bin_errors
+from mechlearn_zoo.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
+from mechlearn_zoo.tasks.generation import progress_bar
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 
 class Printed(NamedTuple):

@@ -7,7 +7,7 @@ value at the time that was best on held-out data: "as printed" and "selected".
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from craik.lab import Measurement, Row, Rows, Scalar, bootstrap, number
+from claimlab import Measurement, Row, Rows, Scalar, bootstrap, number
 
 
 class Measured(NamedTuple):

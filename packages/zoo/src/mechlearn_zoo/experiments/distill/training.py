@@ -29,7 +29,7 @@ def ordinary_steps(
 
     Args:
         losses: from the rows of a batch to losses, whose mean is descended.
-        batches: rows, such as `craik.distill.examples.streams.Stream` gives.
+        batches: rows, such as `mechlearn.distill.examples.streams.Stream` gives.
         optimizer: of what is trained.
         steps: how many in all.
         every: how many between two yields.

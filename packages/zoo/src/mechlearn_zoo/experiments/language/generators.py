@@ -13,10 +13,10 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
-from craik.methods.language.ngrams import Bleu, bleu_against, distinct, self_bleu
-from craik.methods.language.sampling import sample
-from craik.methods.language.seqgan import (
+from claimlab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
+from mechlearn_zoo.methods.language.ngrams import Bleu, bleu_against, distinct, self_bleu
+from mechlearn_zoo.methods.language.sampling import sample
+from mechlearn_zoo.methods.language.seqgan import (
     Filters,
     TextCNN,
     action_values,
@@ -25,10 +25,10 @@ from craik.methods.language.seqgan import (
     policy_gradient_loss,
     rollouts,
 )
-from craik.methods.language.step_model import RecurrentModel, StepModel, log_probabilities
-from craik.methods.language.temperature import Curve, sweep
-from craik.tasks.streams import stream
-from craik.tasks.text.recurrent_oracle import OracleText, recurrent_oracle
+from mechlearn_zoo.methods.language.step_model import RecurrentModel, StepModel, log_probabilities
+from mechlearn_zoo.methods.language.temperature import Curve, sweep
+from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.text.recurrent_oracle import OracleText, recurrent_oracle
 
 Arm = Literal["mle", "seqgan", "pg-bleu"]
 Count = Annotated[int, Ge(1)]

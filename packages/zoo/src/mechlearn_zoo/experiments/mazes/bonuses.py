@@ -6,8 +6,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, Rollout, VAEFeatures
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, Rollout, VAEFeatures
 
 
 class Forward(nn.Module):

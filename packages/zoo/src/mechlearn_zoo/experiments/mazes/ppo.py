@@ -6,8 +6,8 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.methods.control import Rollout, gae
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.methods.control import Rollout, gae
 
 DISCOUNT, LAMBDA, CLIP, ENTROPY = 0.99, 0.95, 0.2, 0.001
 PASSES, PARTS = 3, 8

@@ -1,4 +1,4 @@
-"""What is compared on every table, and the rows that come of it. Nothing is fitted but by `craik.estimators`.
+"""What is compared on every table, and the rows that come of it. Nothing is fitted but by `mechlearn.tables`.
 
 Where columns are known in training only it is networks trained as the estimators do: untaught, with an auxiliary head, by LDT.
 """
@@ -11,15 +11,15 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from annotated_types import Ge
 
-from craik.estimators.candidates import Candidate, Fold
-from craik.estimators.comparing import TRAINING, compare_table, named
-from craik.estimators.disagreement import screened_columns
-from craik.estimators.distilling import students
-from craik.estimators.distilling.meta import WARM, Form, ldt, warm_ldt
-from craik.estimators.distilling.students import Lessons, Teach, alone, auxiliary
-from craik.estimators.tables import Numbers, Scaling, Table, prepare
-from craik.lab import Row, check_limits
-from craik.tasks.tables import SiteTable
+from claimlab import Row, check_limits
+from mechlearn.tables.candidates import Candidate, Fold
+from mechlearn.tables.comparing import TRAINING, compare_table, named
+from mechlearn.tables.disagreement import screened_columns
+from mechlearn.tables.distilling import students
+from mechlearn.tables.distilling.meta import WARM, Form, ldt, warm_ldt
+from mechlearn.tables.distilling.students import Lessons, Teach, alone, auxiliary
+from mechlearn.tables.reading_in import Numbers, Scaling, Table, prepare
+from mechlearn_zoo.tasks.tables import SiteTable
 
 TAUGHT = ("AND-mask", "conflict rule", "Cochran's Q", "IRM", "V-REx", "Fishr", "group DRO")
 """Ways to train the same network; six configurations each, as pooled training and screening have."""
@@ -56,7 +56,7 @@ def oracle(planted: Sequence[int]) -> Candidate:
 
 
 def table_of(board: SiteTable) -> Table:
-    """Return a board as `craik.estimators` takes it."""
+    """Return a board as `mechlearn.tables` takes it."""
     names = np.array(board.sites)[board.site.numpy()]
     return prepare(board.x.double().numpy(), board.y.numpy(), names, "classification")
 

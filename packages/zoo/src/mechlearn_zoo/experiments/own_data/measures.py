@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.lab import COLOURS, Measure, Measurement, Row, Rows, Scalar, bootstrap, number, panels
+from claimlab import COLOURS, Measure, Measurement, Row, Rows, Scalar, bootstrap, number, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

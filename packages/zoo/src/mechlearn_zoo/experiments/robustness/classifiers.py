@@ -11,9 +11,9 @@ from sklearn.neural_network import MLPClassifier  # pyright: ignore[reportMissin
 from sklearn.svm import SVC, LinearSVC  # pyright: ignore[reportMissingTypeStubs]
 from torch import Tensor
 
-from craik.methods.robustness.closed_forms import Classifier, as_target, as_torch
-from craik.methods.robustness.poisoning import Sample
-from craik.tasks.pictures.digits import TOTAL, digits
+from mechlearn_zoo.methods.robustness.closed_forms import Classifier, as_target, as_torch
+from mechlearn_zoo.methods.robustness.poisoning import Sample
+from mechlearn_zoo.tasks.pictures.digits import TOTAL, digits
 
 KINDS = ("logistic", "svm", "rbf", "mlp")
 """Logistic regression, a linear support vector machine, one with Gaussian kernels, a perceptron with one hidden layer."""

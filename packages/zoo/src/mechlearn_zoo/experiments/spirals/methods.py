@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from craik.agreement import AndMask, Mean, Rule
-from craik.experiments.spirals.training import Training
+from mechlearn.agreement import AndMask, Mean, Rule
+from mechlearn_zoo.experiments.spirals.training import Training
 
 Method = Literal["mean", "and-mask"]
 
@@ -13,7 +13,7 @@ LABELS: dict[Method, str] = {"mean": "averaging", "and-mask": "AND-mask"}
 """How figures call a method."""
 
 ROLES: dict[Method, str] = {"mean": "baseline", "and-mask": "ours"}
-"""The key of its colour in `craik.lab.drawing.COLOURS`."""
+"""The key of its colour in `claimlab.drawing.COLOURS`."""
 
 
 def rule_of(method: Method, config: Training) -> Rule:

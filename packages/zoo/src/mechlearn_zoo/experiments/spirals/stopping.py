@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from craik.experiments.spirals import training
-from craik.lab import EarlyStopping
-from craik.tasks.boards.spirals import SpiralsData
+from claimlab import EarlyStopping
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.tasks.boards.spirals import SpiralsData
 
 
 def accuracies(model: nn.Module, data: SpiralsData) -> dict[str, float]:

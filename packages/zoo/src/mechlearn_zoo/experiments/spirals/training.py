@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.optim.lr_scheduler import MultiStepLR
 
-from craik.agreement import Agreement, Rule
-from craik.lab import Positive, Saved, Share, check_limits
-from craik.nn.perceptrons import Init, mlp
-from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
+from claimlab import Positive, Saved, Share, check_limits
+from mechlearn.agreement import Agreement, Rule
+from mechlearn.nn.perceptrons import Init, mlp
+from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 
 CONVERGED = 0.1
 """A mean training loss above this at the end means that the run had not converged."""

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_callable,
     check_generator,
@@ -34,8 +34,8 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
-from craik.methods.paper import Paper
-from craik.trajectories.finite import FiniteMDP
+from mechlearn.trajectories.finite import FiniteMDP
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "CF-GPS", 2018, "Buesing et al., algorithms 1 and 2", "https://arxiv.org/abs/1811.06272",

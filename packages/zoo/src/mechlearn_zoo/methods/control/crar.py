@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import cosine_similarity, one_hot
 
-from craik.arguments import (
+from mechlearn.arguments import (
     all_finite,
     check_all_finite,
     check_callable,
@@ -33,7 +33,7 @@ from craik.arguments import (
     check_share,
     check_whole,
 )
-from craik.methods.paper import Paper
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "CRAR", 2019, "Francois-Lavet et al., section 2", "https://arxiv.org/abs/1809.04506",

@@ -8,7 +8,7 @@ interesting. Observations should be normalised first (the published code takes m
 bonuses divided by the running deviation of their discounted sums (`scaled`).
 
 Not where something random can be watched at will, such as a television that the agent switches: the error never falls there,
-and the agent stays (`craik.methods.control.reachability` is the way out, or a forward model that may skip frames).
+and the agent stays (`mechlearn_zoo.methods.control.reachability` is the way out, or a forward model that may skip frames).
 """
 
 import math
@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_generator,
     check_ids,
@@ -28,8 +28,8 @@ from craik.arguments import (
     check_share,
     check_tensor,
 )
-from craik.methods.control.returns import linear_recurrence
-from craik.methods.paper import Paper
+from mechlearn_zoo.methods.control.returns import linear_recurrence
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Curiosity", 2018, "Burda et al., section 2; Pathak et al. 2017", "https://arxiv.org/abs/1808.04355",

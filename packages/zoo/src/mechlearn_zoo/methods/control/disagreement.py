@@ -26,9 +26,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.special import entr
 
-from craik.arguments import check_all_finite, check_numbers, check_one_of, check_shape, check_whole
-from craik.methods.paper import Paper
-from craik.trajectories.finite import ROUNDING, FiniteMDP
+from mechlearn.arguments import check_all_finite, check_numbers, check_one_of, check_shape, check_whole
+from mechlearn.trajectories.finite import ROUNDING, FiniteMDP
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "MAX", 2019, "Shyam, Jaskowski and Gomez", "https://arxiv.org/abs/1810.12162",

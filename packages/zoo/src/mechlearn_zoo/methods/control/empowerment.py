@@ -20,8 +20,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.special import entr
 
-from craik.arguments import check_ids, check_one_of, check_positive, check_shape, check_tensor, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_ids, check_one_of, check_positive, check_shape, check_tensor, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Empowerment", 2005, "Klyubin, Polani and Nehaniv", "https://uhra.herts.ac.uk/bitstream/handle/2299/1114/901241.pdf",

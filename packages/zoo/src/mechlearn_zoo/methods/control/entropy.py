@@ -19,9 +19,9 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_floats, check_generator, check_not_negative, check_positive, check_whole
-from craik.methods.paper import Paper
-from craik.trajectories.finite import FiniteMDP
+from mechlearn.arguments import check_callable, check_floats, check_generator, check_not_negative, check_positive, check_whole
+from mechlearn.trajectories.finite import FiniteMDP
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Entropy's effect", 2019, "Ahmed et al., section 3", "https://arxiv.org/abs/1811.11214",

@@ -18,9 +18,9 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import relu
 
-from craik.arguments import check_generator, check_mask, check_shape, check_share, check_tensor, check_whole
-from craik.methods.paper import Paper
-from craik.nn.perceptrons import linear
+from mechlearn.arguments import check_generator, check_mask, check_shape, check_share, check_tensor, check_whole
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "One-shot imitation", 2017, "Duan et al., section 4", "https://arxiv.org/abs/1703.07326",

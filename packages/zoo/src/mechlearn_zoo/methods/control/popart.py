@@ -17,8 +17,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
-from craik.arguments import all_finite, check_generator, check_ids, check_one_of, check_tensor, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import all_finite, check_generator, check_ids, check_one_of, check_tensor, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "PopArt", 2018, "Hessel et al., section 3; van Hasselt et al. 2016", "https://arxiv.org/abs/1809.04474",

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_mask,
     check_not_negative,
     check_one_of,
@@ -34,8 +34,8 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
-from craik.methods.paper import Paper
-from craik.params import Params
+from mechlearn.params import Params
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "ProMP", 2019, "Rothfuss et al., equations 10 to 14", "https://arxiv.org/abs/1810.06784",

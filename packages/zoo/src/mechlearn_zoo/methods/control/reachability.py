@@ -17,8 +17,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.arguments import check_generator, check_ids, check_mask, check_one_of, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_generator, check_ids, check_mask, check_one_of, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Episodic curiosity", 2019, "Savinov et al., section 2", "https://arxiv.org/abs/1810.02274",

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.arguments import all_finite, check_numbers, check_share, check_tensor, check_whole
-from craik.methods.control.rollouts import Rollout
+from mechlearn.arguments import all_finite, check_numbers, check_share, check_tensor, check_whole
+from mechlearn_zoo.methods.control.rollouts import Rollout
 
 SHORT, WIDE = 32, 1024
 """Up to so many steps, and from so many environments on, T operations on a row beat log2(T) on all rows (one thread)."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_generator, check_tensor, check_whole
+from mechlearn.arguments import check_callable, check_generator, check_tensor, check_whole
 
 Policy = Callable[[Tensor, Generator], tuple[Tensor, Tensor]]
 """From observations (B, *o) and a generator to actions (B, *a) and the logarithms (B,) of their probabilities or densities."""
@@ -25,7 +25,7 @@ SAME_STEP = "SameStep"
 
 @runtime_checkable
 class Worlds(Protocol):
-    """A batch of environments, as `gymnasium.vector.VectorEnv` and craik's tasks are; arrays may be torch's or numpy's.
+    """A batch of environments, as `gymnasium.vector.VectorEnv` and mechlearn's tasks are; arrays may be torch's or numpy's.
 
     An environment whose episode ends answers with the next episode's first observation, and with the last one under
     `infos["final_obs"]`.
@@ -155,7 +155,7 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
     Rewards come back in float32, in which networks compute: gymnasium's, in float64, are rounded to it.
 
     Args:
-        envs: environments that begin anew in the step in which an episode ends: craik's tasks do; of gymnasium's vector
+        envs: environments that begin anew in the step in which an episode ends: mechlearn's tasks do; of gymnasium's vector
             environments those with `AutoresetMode.SAME_STEP`.
         policy: how to act; the roll-out lies on the device of its actions, observations come from the environments' at first.
         steps: T.

@@ -20,10 +20,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.arguments import check_numbers, check_share
-from craik.methods.control.returns import following, linear_recurrence, widest
-from craik.methods.control.rollouts import Rollout
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_numbers, check_share
+from mechlearn_zoo.methods.control.returns import following, linear_recurrence, widest
+from mechlearn_zoo.methods.control.rollouts import Rollout
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "V-trace (IMPALA)", 2018, "Espeholt et al., section 4.1", "https://arxiv.org/abs/1802.01561", "log2(T) passes over (T, B)"

@@ -1,6 +1,6 @@
-"""Methods that use environments, to compare agreement with; they share nothing with `craik.agreement`."""
+"""Methods that use environments, to compare agreement with; they share nothing with `mechlearn.agreement`."""
 
-from craik.methods.environments.clipping import clipped_gradients as clipped_gradients
-from craik.methods.environments.clipping import clipped_mean as clipped_mean
-from craik.methods.environments.fish import fish_gradients as fish_gradients
-from craik.methods.environments.iga import iga_penalty as iga_penalty
+from mechlearn_zoo.methods.environments.clipping import clipped_gradients as clipped_gradients
+from mechlearn_zoo.methods.environments.clipping import clipped_mean as clipped_mean
+from mechlearn_zoo.methods.environments.fish import fish_gradients as fish_gradients
+from mechlearn_zoo.methods.environments.iga import iga_penalty as iga_penalty

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_positive
-from craik.environments import EnvironmentIds, group
-from craik.methods.paper import Paper
-from craik.penalties.gradients import environment_gradients
+from mechlearn.arguments import check_positive
+from mechlearn.environments import EnvironmentIds, group
+from mechlearn.penalties.gradients import environment_gradients
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Clipping",
@@ -38,7 +38,7 @@ def clipped_mean(gradients: Float[Tensor, "e *p"], multiple: float = 3.0) -> Flo
 
     Not for gradients of which most are 0: a component that more than half of the environments do not reach has a median of 0
     and does not move at all, as the weights of a pixel that is dark in most images. Nor for environments of many examples,
-    whose gradients differ by what they want rather than by outliers: there are the rules of `craik.agreement`.
+    whose gradients differ by what they want rather than by outliers: there are the rules of `mechlearn.agreement`.
 
     Args:
         gradients: (E, *p), one environment's gradient a row.

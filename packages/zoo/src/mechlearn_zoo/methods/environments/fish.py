@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_positive, check_whole
-from craik.methods.paper import Paper
-from craik.params import Params
+from mechlearn.arguments import check_generator, check_positive, check_whole
+from mechlearn.params import Params
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper("Fish", 2022, "Shi et al., algorithm 1", "https://arxiv.org/abs/2104.09937", "E passes, one after another")
 

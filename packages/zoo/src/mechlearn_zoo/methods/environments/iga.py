@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.environments import EnvironmentIds, group
-from craik.methods.paper import Paper
-from craik.penalties.gradients import environment_gradients
+from mechlearn.environments import EnvironmentIds, group
+from mechlearn.penalties.gradients import environment_gradients
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper("IGA", 2020, "Koyama and Yamaguchi", "https://arxiv.org/abs/2008.01883", "E backward passes with their graphs")
 

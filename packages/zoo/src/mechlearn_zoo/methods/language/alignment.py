@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_one_of, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_not_negative, check_one_of, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Diagonal word alignment", 2013, "Dyer et al., equations 1 and 2", "https://aclanthology.org/N13-1073",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jaxtyping import Bool
 from torch import Tensor
 
-from craik.arguments import check_mask, check_not_negative, check_share, check_tensor, check_whole
+from mechlearn.arguments import check_mask, check_not_negative, check_share, check_tensor, check_whole
 
 LARGEST_PRODUCT = 1000
 """Items up to which every binomial coefficient is a float, as the greatest of 1,030 is none."""

@@ -2,8 +2,8 @@
 
 Source: Press and Smith 2018, https://arxiv.org/abs/1810.13409, section 3: at step t the input is [E x_t ; E y_{t-1}], one
 embedding E of half the width for both sides; an LSTM; o = tanh(W h); logits E o + b. Sentences are made eager feasible first
-(`craik.methods.language.alignment.eager_feasible`). Memory while decoding is that of the LSTM, whatever the length of the
-source.
+(`mechlearn_zoo.methods.language.alignment.eager_feasible`). Memory while decoding is that of the LSTM, whatever the length of
+the source.
 
 Not for languages whose verb waits at the end of the other's sentence, unless start pads and epsilons may be many: what is
 written cannot be taken back. Where all of the source is at hand, attention is better at sentences of ordinary length.
@@ -23,10 +23,10 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
-from craik.arguments import check_generator, check_kind, check_share, check_whole
-from craik.methods.language.alignment import Fillers, Padded
-from craik.methods.paper import Paper
-from craik.nn.perceptrons import Dropout
+from mechlearn.arguments import check_generator, check_kind, check_share, check_whole
+from mechlearn.nn.perceptrons import Dropout
+from mechlearn_zoo.methods.language.alignment import Fillers, Padded
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Eager translation", 2018, "Press and Smith, section 3", "https://arxiv.org/abs/1810.13409",
@@ -45,7 +45,7 @@ class EagerState(NamedTuple):
 
 
 class EagerTranslator(nn.Module):
-    """The model; `reading` makes a `craik.methods.language.step_model.StepModel` of it for given sources.
+    """The model; `reading` makes a `mechlearn_zoo.methods.language.step_model.StepModel` of it for given sources.
 
     Args:
         vocabulary: words of both sides together, fillers and the end among them.

@@ -26,8 +26,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_floats, check_kind, check_one_of, check_positive, check_tensor, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_floats, check_kind, check_one_of, check_positive, check_tensor, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Embedding grammars", 2015, "the digest; vectors by Levy et al., section 3", "https://aclanthology.org/Q15-1016",
@@ -201,7 +201,7 @@ def word_vectors(
         from scipy.sparse import coo_matrix, diags  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # an extra's
         from scipy.sparse.linalg import svds  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError("Word vectors need scipy's sparse SVD. It was not found: pip install -e '.[experiments]'.") from error
+        raise ImportError("Word vectors need scipy's sparse SVD. It was not found: pip install mechlearn-zoo.") from error
     counted = Counter(word for stream in streams for word in stream)
     words = sorted((word for word, count in counted.items() if count >= minimum), key=lambda word: (-counted[word], word))
     if len(words) <= size:

@@ -1,7 +1,8 @@
 """Masked language models: BERT's corruption, its sentence pairs and its loss (Devlin et al. 2019, and the released code).
 
 Some tokens of a sequence are chosen; 80 % of them become the mask, 10 % a random word, 10 % stay; the encoder
-(`craik.nn.transformer.Encoder`) guesses all of them from both sides. Only chosen positions give a loss, 15 % of the text a
+(`mechlearn_zoo.nn.transformer.Encoder`) guesses all of them from both sides. Only chosen positions give a loss, 15 % of the
+text a
 step: a causal model gets one from every token, and is ahead while steps are few.
 
 Index convention: b a sequence, t a position.
@@ -16,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_generator,
     check_ids,
     check_kind,
@@ -27,8 +28,8 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
-from craik.methods.language.vocabulary import BEGIN, END, MASK, PAD, SPECIAL
-from craik.methods.paper import Paper
+from mechlearn_zoo.methods.language.vocabulary import BEGIN, END, MASK, PAD, SPECIAL
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Masked language model", 2019, "Devlin et al., section 3.1", "https://arxiv.org/abs/1810.04805", "a loss at 15 % of tokens"

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.arguments import check_flag, check_not_negative, check_one_of, check_shape, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_flag, check_not_negative, check_one_of, check_shape, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper("BLEU", 2002, "Papineni et al., equation 3", "https://aclanthology.org/P02-1040", "a sort of all n-grams")
 

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_floats, check_generator, check_not_negative, check_tensor, check_whole
-from craik.methods.language.step_model import State, StepModel, check_rows, device_of
-from craik.nn.mixtures import at_temperature
+from mechlearn.arguments import check_floats, check_generator, check_not_negative, check_tensor, check_whole
+from mechlearn_zoo.methods.language.step_model import State, StepModel, check_rows, device_of
+from mechlearn_zoo.nn.mixtures import at_temperature
 
 
 def gumbel(shape: tuple[int, ...], generator: Generator, dtype: torch.dtype = torch.float32) -> Float[Tensor, "*shape"]:

@@ -29,9 +29,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.arguments import check_all_finite, check_ids, check_kind, check_one_of, check_whole
-from craik.methods.language.chance import Rate, wilson
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_all_finite, check_ids, check_kind, check_one_of, check_whole
+from mechlearn_zoo.methods.language.chance import Rate, wilson
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Winograd probing", 2019, "Trichelair et al.", "https://arxiv.org/abs/1811.01778", "four sentences an item, in batches"

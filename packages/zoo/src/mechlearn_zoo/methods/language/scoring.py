@@ -20,10 +20,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.arguments import check_callable, check_kind, check_one_of, check_whole
-from craik.methods.language.schemas import Schema, Substituted, substituted
-from craik.methods.language.step_model import device_of
-from craik.methods.language.vocabulary import Encoding
+from mechlearn.arguments import check_callable, check_kind, check_one_of, check_whole
+from mechlearn_zoo.methods.language.schemas import Schema, Substituted, substituted
+from mechlearn_zoo.methods.language.step_model import device_of
+from mechlearn_zoo.methods.language.vocabulary import Encoding
 
 KINDS = ("full", "partial", "candidate")
 

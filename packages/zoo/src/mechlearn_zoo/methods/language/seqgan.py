@@ -3,7 +3,7 @@
 The value of token t is the discriminator's mean judgement of completions drawn from the generator, equation 4: "Monte Carlo"
 roll-outs, without a tree, and of the action taken only. Useful for any judgement of whole sequences that has no gradient: pass
 your own in the discriminator's place. As a text model it is a baseline: maximum likelihood with a temperature is ahead of it at
-every diversity (`craik.methods.language.temperature`).
+every diversity (`mechlearn_zoo.methods.language.temperature`).
 
 Index convention: b a sequence, t a position (0 the first token), T the length, n a roll-out, k a prefix of k + 1 tokens.
 """
@@ -16,10 +16,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
-from craik.arguments import check_callable, check_generator, check_one_of, check_shape, check_share, check_tensor, check_whole
-from craik.methods.language.sampling import choose, gumbel
-from craik.methods.language.step_model import StepModel, check_rows, pick
-from craik.methods.paper import Paper
+from mechlearn.arguments import (
+    check_callable,
+    check_generator,
+    check_one_of,
+    check_shape,
+    check_share,
+    check_tensor,
+    check_whole,
+)
+from mechlearn_zoo.methods.language.sampling import choose, gumbel
+from mechlearn_zoo.methods.language.step_model import StepModel, check_rows, pick
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "SeqGAN", 2017, "Yu et al., equations 4 and 8", "https://arxiv.org/abs/1609.05473", "N roll-outs of every prefix a step"
@@ -126,7 +134,7 @@ def policy_gradient_loss(
     """Return -(sum over t of log G(y_t | y_1 .. y_t-1) (Q_t - baseline)) of each sequence (eq. 8), for you to average.
 
     Args:
-        log_probs: of the tokens, with their graph (`craik.methods.language.step_model.log_probabilities`).
+        log_probs: of the tokens, with their graph (`mechlearn_zoo.methods.language.step_model.log_probabilities`).
         values: Q, as `action_values` gives them; no gradient flows into them.
         baseline: "none" as in the released code; "mean", that of the batch at each position; or "leave-one-out", that of the
             other sequences, which alone leaves the expected gradient as it is: the batch's own shrinks it by (b - 1) / b.

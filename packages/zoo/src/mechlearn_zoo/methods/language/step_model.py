@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_generator, check_kind, check_positive, check_shape, check_whole
+from mechlearn.arguments import check_generator, check_kind, check_positive, check_shape, check_whole
 
 State = Any
 """A tensor, a tuple (or NamedTuple) of states, or None; each tensor's dimension 0 runs over sequences."""

@@ -17,11 +17,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_positive, check_whole
-from craik.methods.language.sampling import sample
-from craik.methods.language.step_model import State, StepModel
-from craik.methods.paper import Paper
-from craik.nn.mixtures import at_temperature
+from mechlearn.arguments import check_callable, check_positive, check_whole
+from mechlearn_zoo.methods.language.sampling import sample
+from mechlearn_zoo.methods.language.step_model import State, StepModel
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.nn.mixtures import at_temperature
 
 PAPER = Paper(
     "Temperature sweep", 2020, "Caccia et al., section 3", "https://arxiv.org/abs/1811.02549", "samples at each temperature"
@@ -76,7 +76,7 @@ class Tempered:
 
     Args:
         model: the generator.
-        temperature: T above 0; to be greedy, draw with ``temperature=0`` (`craik.methods.language.sampling.sample`).
+        temperature: T above 0; to be greedy, draw with ``temperature=0`` (`mechlearn_zoo.methods.language.sampling.sample`).
     """
 
     def __init__(self, model: StepModel, temperature: float) -> None:
@@ -128,7 +128,7 @@ def sweep(
     Raises:
         TypeError, ValueError: numbers out of their range, no temperature.
 
-    >>> from craik.methods.language.step_model import RecurrentModel
+    >>> from mechlearn_zoo.methods.language.step_model import RecurrentModel
     >>> model = RecurrentModel(5, 4, 4, torch.Generator().manual_seed(0))
     >>> mean = lambda samples, model: float(samples.double().mean())
     >>> [point.temperature for point in sweep(model, [2.0, 0.5], mean, mean, count=10, length=3, seed=0)]

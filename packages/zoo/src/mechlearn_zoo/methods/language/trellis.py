@@ -23,7 +23,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_decay,
     check_flag,
     check_generator,
@@ -33,7 +33,7 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
-from craik.methods.paper import Paper
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "TrellisNet", 2019, "Bai et al., equations 1, 2 and theorem 1", "https://arxiv.org/abs/1810.06682", "a product a level"

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.arguments import check_kind, check_whole
+from mechlearn.arguments import check_kind, check_whole
 
 SPECIAL = ("<pad>", "<unknown>", "<begin>", "<end>", "<mask>")
 """The special words, with ids from 0 on: padding, a word that is not known, begin ([CLS]), end ([SEP]), mask ([MASK])."""

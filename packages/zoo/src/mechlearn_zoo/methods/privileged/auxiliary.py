@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.arguments import check_tensor
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_tensor
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Auxiliary head",
@@ -55,7 +55,7 @@ def auxiliary_loss(
     if mask.shape != privileged.shape[:2] or mask.dtype != torch.bool or not bool(mask.any(1).all()):
         raise ValueError(
             f"`mask` should be bools {tuple(privileged.shape[:2])} with a frame in every example. Found {mask.dtype}, "
-            f"{tuple(mask.shape)}. Use craik.distill.Ragged.of(trajectories).mask."
+            f"{tuple(mask.shape)}. Use mechlearn.distill.Ragged.of(trajectories).mask."
         )
     # Filled before it is squared: behind the mask the square of NaN would have the gradient 0 * NaN.
     own = errors.unsqueeze(-1).flatten(2).masked_fill(~mask[..., None], 0.0)

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_generator, check_tensor, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_generator, check_tensor, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "CPC head",

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_one_of, check_tensor
-from craik.methods.paper import Paper
-from craik.scaling import power_of_two
+from mechlearn.arguments import check_one_of, check_tensor
+from mechlearn.scaling import power_of_two
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Gradient-gated auxiliary loss",

@@ -4,9 +4,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_ids, check_positive, check_share, check_tensor
-from craik.methods.paper import Paper
-from craik.nn.mixtures import at_temperature
+from mechlearn.arguments import check_ids, check_positive, check_share, check_tensor
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.nn.mixtures import at_temperature
 
 PAPER = Paper(
     "Generalised distillation",

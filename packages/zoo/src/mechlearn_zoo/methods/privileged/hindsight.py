@@ -9,8 +9,8 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_tensor
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_not_negative, check_tensor
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Value-driven hindsight modelling",

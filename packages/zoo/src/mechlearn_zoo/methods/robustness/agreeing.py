@@ -1,10 +1,10 @@
 """Attacks along what several surrogates agree on, and what that costs a target: surrogates as environments (ours).
 
 Surrogates of several kinds or training sets share some of their input gradients, and each has its own. What is its own does not
-transfer. A rule of `craik.agreement` keeps what they share: `AndMask(1.0)` the components on whose sign all agree, `Mean()` is
-the usual attack on an ensemble (Liu et al. 2017, https://arxiv.org/abs/1611.02770). The other way round, what surrogates agree
-on is where a target should be flat: `transferred_gain` is the first-order rise of a target's loss, to be added to what it is
-trained on, a linear form of ensemble adversarial training (Tramer et al. 2018, https://arxiv.org/abs/1705.07204).
+transfer. A rule of `mechlearn.agreement` keeps what they share: `AndMask(1.0)` the components on whose sign all agree, `Mean()`
+is the usual attack on an ensemble (Liu et al. 2017, https://arxiv.org/abs/1611.02770). The other way round, what surrogates
+agree on is where a target should be flat: `transferred_gain` is the first-order rise of a target's loss, to be added to what it
+is trained on, a linear form of ensemble adversarial training (Tramer et al. 2018, https://arxiv.org/abs/1705.07204).
 
 For the audit of models that are yours or that you may test. With two surrogates of one kind nearly all signs agree, and the
 mask does nothing; with a dozen of many kinds full agreement leaves nothing in most examples: lower the threshold.
@@ -17,13 +17,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.agreement import AndMask, Rule, combine
-from craik.arguments import check_kind, check_positive, check_whole
-from craik.methods.paper import Paper
-from craik.methods.robustness.evasion import Model, Objective, ascend, loss
-from craik.methods.robustness.norms import Ball, check_within
-from craik.methods.robustness.transfer import input_gradient
-from craik.scaling import in_range
+from mechlearn.agreement import AndMask, Rule, combine
+from mechlearn.arguments import check_kind, check_positive, check_whole
+from mechlearn.scaling import in_range
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.robustness.evasion import Model, Objective, ascend, loss
+from mechlearn_zoo.methods.robustness.norms import Ball, check_within
+from mechlearn_zoo.methods.robustness.transfer import input_gradient
 
 PAPER = Paper(
     "Attacks along agreement (ours)", 2026, "after Liu et al., the ensemble", "https://arxiv.org/abs/1611.02770",
@@ -52,7 +52,7 @@ def agreed_gradient(
         models: surrogates, at least two.
         x: (n, *x).
         y: (n,) class indices.
-        rule: of `craik.agreement`, the surrogates as environments; AndMask(1.0) if None.
+        rule: of `mechlearn.agreement`, the surrogates as environments; AndMask(1.0) if None.
         loss: of logits and labels, unreduced.
 
     Raises:
@@ -95,7 +95,7 @@ def agreed_attack(
         y: (n,) labels.
         ball: radius, norm and box.
         steps: of ascent; each takes a gradient of every surrogate.
-        rule: of `craik.agreement`; AndMask(1.0) if None.
+        rule: of `mechlearn.agreement`; AndMask(1.0) if None.
         rate: length of a step in the ball's norm; 2.5 radius / steps if None.
 
     Raises:

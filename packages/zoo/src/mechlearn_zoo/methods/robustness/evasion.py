@@ -19,9 +19,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
-from craik.arguments import check_callable, check_ids, check_kind, check_one_of, check_positive, check_tensor, check_whole
-from craik.methods.paper import Paper
-from craik.methods.robustness.norms import Ball, _project, check_within, norms, steepest  # pyright: ignore[reportPrivateUsage]
+from mechlearn.arguments import check_callable, check_ids, check_kind, check_one_of, check_positive, check_tensor, check_whole
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.robustness.norms import Ball, _project, check_within, norms, steepest  # pyright: ignore[reportPrivateUsage]
 
 PAPER = Paper(
     "Maximum-confidence evasion", 2019, "Demontis et al., algorithm 1", "https://arxiv.org/abs/1809.02861",

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_tensor
-from craik.scaling import in_range, lengths
+from mechlearn.arguments import check_not_negative, check_tensor
+from mechlearn.scaling import in_range, lengths
 
 Norm = float | int
 """1, 2 or math.inf."""

@@ -6,13 +6,13 @@ the optimum
 
     d L_val / d x_c = - (d^2 L_tr / d x_c d w) H^-1 grad_w L_val,   H = d^2 L_tr / d w^2,
 
-H^-1 by conjugate gradients (`craik.solvers`): memory is linear in the parameters.
+H^-1 by conjugate gradients (`mechlearn.solvers`): memory is linear in the parameters.
 
 For the audit of what your own training set could do to you: how much may an outsider contribute? The formula asks for a minimum
 that is reached and for a Hessian that is positive definite; of a deep network it says little. Against label noise without an
 adversary it is far too pessimistic.
 
-Conventions: w are `craik.params.Params`; the training loss is the mean of l over all n + c points plus decay / 2 |w|^2.
+Conventions: w are `mechlearn.params.Params`; the training loss is the mean of l over all n + c points plus decay / 2 |w|^2.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,11 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
-from craik.arguments import check_callable, check_generator, check_ids, check_not_negative, check_positive, check_whole
-from craik.methods.paper import Paper
-from craik.methods.robustness.norms import check_box, check_within, steepest
-from craik.params import Params
-from craik.solvers import Vector, conjugate_gradients
+from mechlearn.arguments import check_callable, check_generator, check_ids, check_not_negative, check_positive, check_whole
+from mechlearn.params import Params
+from mechlearn.solvers import Vector, conjugate_gradients
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.robustness.norms import check_box, check_within, steepest
 
 PAPER = Paper(
     "Poisoning by implicit gradients", 2019, "Demontis et al., algorithm 1", "https://arxiv.org/abs/1809.02861",

@@ -20,9 +20,9 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
-from craik.arguments import check_generator, check_kind, check_not_negative, check_tensor, check_whole
-from craik.environments import batch_norms_in_train_mode
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_generator, check_kind, check_not_negative, check_tensor, check_whole
+from mechlearn.environments import batch_norms_in_train_mode
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Adversarial reprogramming", 2019, "Elsayed et al., equations 1 to 3", "https://arxiv.org/abs/1806.11146",

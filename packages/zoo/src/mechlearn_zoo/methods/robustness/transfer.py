@@ -16,9 +16,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.methods.paper import Paper
-from craik.methods.robustness.closed_forms import Target
-from craik.methods.robustness.evasion import (
+from mechlearn.scaling import in_range
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.robustness.closed_forms import Target
+from mechlearn_zoo.methods.robustness.evasion import (
     Model,
     Objective,
     check_audit,
@@ -29,8 +30,7 @@ from craik.methods.robustness.evasion import (
     maximum_confidence,
     missed,
 )
-from craik.methods.robustness.norms import Ball, Norm, check_norm, dual, norms, steepest
-from craik.scaling import in_range
+from mechlearn_zoo.methods.robustness.norms import Ball, Norm, check_norm, dual, norms, steepest
 
 PAPER = Paper(
     "Transferability of attacks", 2019, "Demontis et al., section 3", "https://arxiv.org/abs/1809.02861",

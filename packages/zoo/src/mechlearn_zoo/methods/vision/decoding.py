@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_floats,
     check_kind,
@@ -25,8 +25,8 @@ from craik.arguments import (
     check_result,
     check_whole,
 )
-from craik.methods.paper import Paper
-from craik.scaling import in_range, lengths
+from mechlearn.scaling import in_range, lengths
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Feature decoding",

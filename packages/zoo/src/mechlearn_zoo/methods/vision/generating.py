@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import interpolate, leaky_relu
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_flag,
     check_floats,
@@ -27,13 +27,13 @@ from craik.arguments import (
     check_result,
     check_whole,
 )
-from craik.methods.paper import Paper
-from craik.methods.vision.judging import Augmented as Augmented  # noqa: PLC0414  # re-exported: py.typed
-from craik.methods.vision.judging import Judged as Judged  # noqa: PLC0414  # re-exported, as the next three
-from craik.methods.vision.judging import augmentation_divergence as augmentation_divergence  # noqa: PLC0414
-from craik.methods.vision.judging import stage_discriminator_loss as stage_discriminator_loss  # noqa: PLC0414
-from craik.methods.vision.judging import stage_generator_loss as stage_generator_loss  # noqa: PLC0414
-from craik.nn.perceptrons import linear
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.vision.judging import Augmented as Augmented  # noqa: PLC0414  # re-exported: py.typed
+from mechlearn_zoo.methods.vision.judging import Judged as Judged  # noqa: PLC0414  # re-exported, as the next three
+from mechlearn_zoo.methods.vision.judging import augmentation_divergence as augmentation_divergence  # noqa: PLC0414
+from mechlearn_zoo.methods.vision.judging import stage_discriminator_loss as stage_discriminator_loss  # noqa: PLC0414
+from mechlearn_zoo.methods.vision.judging import stage_generator_loss as stage_generator_loss  # noqa: PLC0414
 
 PAPER = Paper(
     "AttnGAN",

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from craik.arguments import check_floats, check_kind, check_result
+from mechlearn.arguments import check_floats, check_kind, check_result
 
 
 class Augmented(NamedTuple):

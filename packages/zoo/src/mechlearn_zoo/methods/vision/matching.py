@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_flag,
     check_floats,
     check_ids,
@@ -24,7 +24,7 @@ from craik.arguments import (
     check_positive,
     check_result,
 )
-from craik.methods.paper import Paper
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "DAMSM",

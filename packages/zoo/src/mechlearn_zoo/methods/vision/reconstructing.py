@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_callable,
     check_decay,
@@ -25,8 +25,8 @@ from craik.arguments import (
     check_result,
     check_whole,
 )
-from craik.methods.paper import Paper
-from craik.scaling import lengths
+from mechlearn.scaling import lengths
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Image reconstruction",

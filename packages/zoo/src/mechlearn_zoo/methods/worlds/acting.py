@@ -13,10 +13,18 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import all_finite, check_all_finite, check_floats, check_generator, check_kind, check_one_of, check_whole
-from craik.methods.worlds.world_model import MixtureRNN, check_actions, check_scale
-from craik.nn.autoencoders import ConvVAE
-from craik.nn.recurrent import Recurrent, put_rows, rows_of
+from mechlearn.arguments import (
+    all_finite,
+    check_all_finite,
+    check_floats,
+    check_generator,
+    check_kind,
+    check_one_of,
+    check_whole,
+)
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN, check_actions, check_scale
+from mechlearn_zoo.nn.autoencoders import ConvVAE
+from mechlearn_zoo.nn.recurrent import Recurrent, put_rows, rows_of
 
 State = Any
 """A world's own state, whatever it is."""
@@ -32,7 +40,7 @@ class Stepped(NamedTuple):
 
 @runtime_checkable
 class World(Protocol):
-    """What a population can act in: p copies of the same e episodes. `craik.methods.worlds.dreaming.DreamWorld` is one."""
+    """What a population can act in: p copies of the same e episodes. `dreaming.DreamWorld` is one."""
 
     def start(self, population: int, episodes: int, generator: Generator) -> State:
         """Return the state of p copies of e episodes before the first action; the generator draws for e of them only."""
@@ -155,7 +163,7 @@ def population_returns(
 
 @runtime_checkable
 class FrameWorld(Protocol):
-    """A world that shows frames, for a population: `craik.tasks.frames.take_cover.TakeCover` is one."""
+    """A world that shows frames, for a population: `mechlearn_zoo.tasks.frames.take_cover.TakeCover` is one."""
 
     def start(self, population: int, episodes: int, generator: Generator) -> State:
         """Return p copies of e episodes."""

@@ -3,7 +3,7 @@
 Nothing is known of the world but v(s, t), the probability that a low-level policy gets from s to t, and what it costs is asking
 for v. V*(s, t) = max(v(s, t), max_m V*(s, m) V*(m, t)) is the value of the best plan through sub-goals m. `closure` computes it
 where v is known for all pairs; `divide_and_conquer` searches where asking is dear and there are good proposals, which
-`craik.methods.worlds.relabelling` makes of walked paths: every pair on such a path is a solved problem.
+`mechlearn_zoo.methods.worlds.relabelling` makes of walked paths: every pair on such a path is a solved problem.
 
 Index conventions: s is where a problem starts, t where it ends, m a sub-goal between them, all of them numbers of states.
 
@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_callable,
     check_generator,
     check_kind,
@@ -29,7 +29,7 @@ from craik.arguments import (
     check_one_of,
     check_whole,
 )
-from craik.methods.paper import Paper
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Divide-and-conquer search",

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_floats,
     check_generator,
@@ -18,10 +18,10 @@ from craik.arguments import (
     check_one_of,
     check_whole,
 )
-from craik.methods.worlds.acting import Stepped
-from craik.methods.worlds.world_model import MixtureRNN, check_actions, check_scale
-from craik.nn.mixtures import mixture_quantile, tempered
-from craik.nn.recurrent import Recurrent, put_rows, rows_of
+from mechlearn_zoo.methods.worlds.acting import Stepped
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN, check_actions, check_scale
+from mechlearn_zoo.nn.mixtures import mixture_quantile, tempered
+from mechlearn_zoo.nn.recurrent import Recurrent, put_rows, rows_of
 
 Done = Literal["threshold", "sample"]
 

@@ -13,11 +13,19 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from craik.arguments import all_finite, check_all_finite, check_generator, check_kind, check_one_of, check_shape, check_whole
-from craik.methods.paper import Paper
-from craik.methods.worlds.dream_worlds import DreamState as DreamState  # noqa: PLC0414  # re-exported: py.typed
-from craik.methods.worlds.dream_worlds import DreamWorld as DreamWorld  # noqa: PLC0414  # re-exported, too
-from craik.nn.recurrent import Recurrent
+from mechlearn.arguments import (
+    all_finite,
+    check_all_finite,
+    check_generator,
+    check_kind,
+    check_one_of,
+    check_shape,
+    check_whole,
+)
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.worlds.dream_worlds import DreamState as DreamState  # noqa: PLC0414  # re-exported: py.typed
+from mechlearn_zoo.methods.worlds.dream_worlds import DreamWorld as DreamWorld  # noqa: PLC0414  # re-exported, too
+from mechlearn_zoo.nn.recurrent import Recurrent
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -63,7 +71,7 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         actions: Literal["box", "discrete"] = "box",
     ) -> None:
         if AutoresetMode is None:
-            raise ImportError("A Dream is a gymnasium VectorEnv. Found no gymnasium. Run `pip install -e '.[experiments]'`.")
+            raise ImportError("A Dream is a gymnasium VectorEnv. Found no gymnasium. Run `pip install mechlearn-zoo`.")
         check_kind("world", world, DreamWorld, "a DreamWorld")
         check_whole("dreams", dreams, 1)
         check_generator("generator", generator)

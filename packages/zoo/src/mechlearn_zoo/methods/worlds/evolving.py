@@ -2,7 +2,7 @@
 
 What is evolved and how a population is evaluated at once is in `acting`.
 
-CMA-ES is the package `cma` (Hansen), an extra: `pip install -e '.[worlds]'`. Use evolution for tens to a few hundred
+CMA-ES is the package `cma` (Hansen), an extra: `pip install 'mechlearn-zoo[worlds]'`. Use evolution for tens to a few hundred
 parameters and returns that cannot be differentiated; above a thousand, policy gradients.
 """
 
@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_numbers, check_positive, check_shape, check_whole
-from craik.methods.paper import Paper
+from mechlearn.arguments import check_callable, check_numbers, check_positive, check_shape, check_whole
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Evolved controllers",
@@ -109,5 +109,5 @@ def _import_cma() -> ModuleType:
     try:
         import cma  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise ImportError("Evolution needs the package cma. Found none. Run `pip install -e '.[worlds]'`.") from error
+        raise ImportError("Evolution needs the package cma. Found none. Run `pip install 'mechlearn-zoo[worlds]'`.") from error
     return cma

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import (
+from mechlearn.arguments import (
     all_finite,
     check_all_finite,
     check_flag,
@@ -30,9 +30,9 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
-from craik.methods.paper import Paper
-from craik.nn.graphs import Graph, GraphBlock, GraphGRU, GraphState, Widths
-from craik.nn.perceptrons import linear
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.nn.graphs import Graph, GraphBlock, GraphGRU, GraphState, Widths
 
 PAPER = Paper(
     "Relational forward model",
@@ -48,7 +48,7 @@ class Predicted(NamedTuple):
 
     Attributes:
         logits: (b, t, agents, actions) of the actions taken at each step.
-        edges: (b, t, m, width) of the recurrent block; `craik.nn.graphs.edge_norms` reads them.
+        edges: (b, t, m, width) of the recurrent block; `mechlearn_zoo.nn.graphs.edge_norms` reads them.
         state: after the last step, to go on from.
     """
 

@@ -21,10 +21,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from craik.arguments import check_floats, check_ids, check_mask, check_one_of, check_positive, check_result
-from craik.methods.paper import Paper
-from craik.methods.worlds.others import ModelOfOthers as ModelOfOthers  # noqa: PLC0414  # re-exported: py.typed
-from craik.methods.worlds.others import others_losses as others_losses  # noqa: PLC0414  # re-exported, too
+from mechlearn.arguments import check_floats, check_ids, check_mask, check_one_of, check_positive, check_result
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.worlds.others import ModelOfOthers as ModelOfOthers  # noqa: PLC0414  # re-exported: py.typed
+from mechlearn_zoo.methods.worlds.others import others_losses as others_losses  # noqa: PLC0414  # re-exported, too
 
 PAPER = Paper(
     "Causal influence",

@@ -9,9 +9,9 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.arguments import check_all_finite, check_floats, check_generator, check_ids, check_result, check_whole
-from craik.nn.graphs import gated
-from craik.nn.perceptrons import linear
+from mechlearn.arguments import check_all_finite, check_floats, check_generator, check_ids, check_result, check_whole
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.nn.graphs import gated
 
 
 class ModelOfOthers(nn.Module):

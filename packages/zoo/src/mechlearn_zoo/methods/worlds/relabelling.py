@@ -1,7 +1,8 @@
 """Solved problems from what was walked: proposals of sub-goals are trained on them, without a search and without rewards.
 
 Whoever walked from a state to a later one has shown that the states between are sub-goals of that problem (after hindsight
-experience replay, as in https://arxiv.org/abs/2004.11410). `craik.methods.worlds.dividing` searches with such proposals.
+experience replay, as in https://arxiv.org/abs/2004.11410). `mechlearn_zoo.methods.worlds.dividing` searches with such
+proposals.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from craik.arguments import check_ids, check_kind, check_one_of, check_whole
+from mechlearn.arguments import check_ids, check_kind, check_one_of, check_whole
 
 Split = Literal["middle", "every"] | int
 """Which sub-goal of a solved problem is taught."""
@@ -21,7 +22,7 @@ def hindsight(paths: Sequence[Sequence[int]], split: Split = "middle") -> Tensor
 
     Args:
         paths: states in the order in which they were walked, in steps that the low-level policy can do; `without_loops` of
-            walks, or the frames that `craik.skips` matched (`matched_states`).
+            walks, or the frames that `mechlearn.skips` matched (`matched_states`).
         split: which sub-goal of a problem with places i < j on its path: the one in the "middle", (i + j) / 2 rounded down;
             "every" one between; or a whole number of places after i, but never j: what a forward search should propose.
 
@@ -71,7 +72,7 @@ def matched_states(states: Tensor, matched: Tensor) -> list[list[int]]:
 
     Args:
         states: (b, T) whole numbers, the state at each frame.
-        matched: (b, u) frames, -1 behind a trajectory's last step: ``craik.skips.match(...).matched``.
+        matched: (b, u) frames, -1 behind a trajectory's last step: ``mechlearn.skips.match(...).matched``.
 
     Raises:
         TypeError: no tensors of whole numbers.

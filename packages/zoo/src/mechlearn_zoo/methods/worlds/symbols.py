@@ -1,7 +1,7 @@
 """Grounded compositional language: symbols that agents invent, what makes vocabularies small, and what symbols mean, in bits.
 
 Mordatch and Abbeel 2018 (https://arxiv.org/abs/1703.04908): agents in a differentiable world hear each other's discrete
-symbols, by `craik.nn.categorical.gumbel_softmax` (the paper trains on the soft sample and is discrete in tests;
+symbols, by `mechlearn_zoo.nn.categorical.gumbel_softmax` (the paper trains on the soft sample and is discrete in tests;
 straight-through is the variant that is discrete in training, too). A Chinese-restaurant process rewards symbols that were
 used before (section 5.4), so that the vocabulary stays small and symbols have to be combined. What the symbols came to mean
 is measured afterwards.
@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_floats,
     check_generator,
@@ -28,7 +28,7 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
-from craik.methods.paper import Paper
+from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
     "Grounded compositional language",

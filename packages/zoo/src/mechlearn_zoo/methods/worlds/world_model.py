@@ -1,7 +1,7 @@
 """World Models: a memory M that predicts the next latent frame as a mixture density (Ha and Schmidhuber 2018).
 
-V is `craik.nn.autoencoders.ConvVAE`, with its loss `vae_loss`; M is here; C is in `evolving`, M's dream in `dreaming`. V and
-M learn
+V is `mechlearn_zoo.nn.autoencoders.ConvVAE`, with its loss `vae_loss`; M is here; C is in `evolving`, M's dream in `dreaming`.
+V and M learn
 from episodes of a random policy, without reward. Index convention: b an episode, t a step, l a dimension of the latent z, k a
 component. Frame t + 1 follows action t: ``z[:, t], a[:, t] -> z[:, t + 1], ends[:, t]``.
 
@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_flag,
     check_floats,
@@ -27,11 +27,11 @@ from craik.arguments import (
     check_result,
     check_whole,
 )
-from craik.methods.paper import Paper
-from craik.nn.autoencoders import ConvVAE
-from craik.nn.mixtures import Mixture, MixtureHead, mixture_log_prob
-from craik.nn.perceptrons import linear
-from craik.nn.recurrent import Recurrent, at_rest, check_state, lstm, stepped
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.nn.autoencoders import ConvVAE
+from mechlearn_zoo.nn.mixtures import Mixture, MixtureHead, mixture_log_prob
+from mechlearn_zoo.nn.recurrent import Recurrent, at_rest, check_state, lstm, stepped
 
 PAPER = Paper(
     "World Models",

@@ -29,7 +29,9 @@ class Games:
             from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 # pyright: ignore[reportMissingImports] # an extra
             from gymnasium.vector import AutoresetMode  # noqa: PLC0415
         except ImportError as error:
-            raise ImportError("Atari games need ale-py, which is not installed. Run `pip install -e '.[rl]'`.") from error
+            raise ImportError(
+                "Atari games need ale-py, which is not installed. Run `pip install 'mechlearn-zoo[paper]'`."
+            ) from error
         self.each, self.num_envs = each, each * len(names)
         self.games = [
             AtariVectorEnv(

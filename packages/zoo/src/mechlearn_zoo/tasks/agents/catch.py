@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_whole
+from mechlearn.arguments import check_generator, check_whole
 
 VARIANTS = 8
 DIM = 0.5

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import torch
 from torch import Generator, Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_generator,
     check_not_negative,

@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_kind, check_not_negative, check_share, check_tensor, check_whole
+from mechlearn.arguments import check_generator, check_kind, check_not_negative, check_share, check_tensor, check_whole
 
 MOVES = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
 """What each action adds to (row, column); cleaning is staying."""

@@ -14,7 +14,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_all_finite, check_decay, check_floats, check_generator, check_ids, check_positive, check_whole
+from mechlearn.arguments import (
+    check_all_finite,
+    check_decay,
+    check_floats,
+    check_generator,
+    check_ids,
+    check_positive,
+    check_whole,
+)
 
 
 class World(NamedTuple):

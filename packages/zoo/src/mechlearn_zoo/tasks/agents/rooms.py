@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from craik.arguments import check_whole
+from mechlearn.arguments import check_whole
 
 _LARGEST = 10.0
 """Of the numbers by which MiniGrid encodes objects, colours and states."""
@@ -40,7 +40,7 @@ class Rooms:
             from minigrid.wrappers import ImgObsWrapper  # noqa: PLC0415 # pyright: ignore
         except ImportError as error:
             raise ImportError(
-                "MiniGrid's rooms need minigrid, which is not installed. Run `pip install -e '.[rl]'`."
+                "MiniGrid's rooms need minigrid, which is not installed. Run `pip install 'mechlearn-zoo[paper]'`."
             ) from error
         self.num_envs = count
 

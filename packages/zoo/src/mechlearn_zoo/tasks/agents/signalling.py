@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_share, check_whole
+from mechlearn.arguments import check_generator, check_share, check_whole
 
 
 def coupled_play(seed: int, episodes: int, steps: int, coupling: float, actions: int = 3) -> Int[Tensor, "b t 2"]:

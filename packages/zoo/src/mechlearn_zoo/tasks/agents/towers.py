@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_not_negative, check_whole
+from mechlearn.arguments import check_generator, check_not_negative, check_whole
 
 TABLE = -1
 """What the lowest blocks stand on."""

@@ -1,4 +1,4 @@
-"""The face of gymnasium's vector environments for craik's batched tasks, for other people's learners."""
+"""The face of gymnasium's vector environments for mechlearn's batched tasks, for other people's learners."""
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from craik.arguments import check_whole
+from mechlearn.arguments import check_whole
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Task(Protocol):
-    """What `craik.tasks.agents` offers: a batch of environments that speaks torch."""
+    """What `mechlearn_zoo.tasks.agents` offers: a batch of environments that speaks torch."""
 
     num_envs: int
     observation_shape: tuple[int, ...]
@@ -43,9 +43,7 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
         from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: PLC0415
         from gymnasium.vector.utils import batch_space  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError(
-            "A VectorEnv needs gymnasium, which is not installed. Run `pip install -e '.[experiments]'`."
-        ) from error
+        raise ImportError("A VectorEnv needs gymnasium, which is not installed. Run `pip install mechlearn-zoo`.") from error
 
     class Face(VectorEnv[Any, Any, Any]):
         metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  # gymnasium's way

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_generator
+from mechlearn.arguments import check_generator
 
 ENVIRONMENTS = 4
 

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_positive
-from craik.tasks.privileged import Part, PrivilegedData, check_sizes
-from craik.tasks.streams import stream
+from mechlearn.arguments import check_positive
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData, check_sizes
+from mechlearn_zoo.tasks.streams import stream
 
 CLASSES = 4
 

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator
+from mechlearn.arguments import check_generator
 
 
 class Split(NamedTuple):

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_not_negative, check_positive, check_whole
+from mechlearn.arguments import check_generator, check_not_negative, check_positive, check_whole
 
 MOST_MISSES = 100_000
 """Pairs that are drawn near the wall without finding one, before that is an error."""

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_one_of, check_whole
+from mechlearn.arguments import check_generator, check_one_of, check_whole
 
 INVARIANT, SPURIOUS = 5, 5
 

@@ -12,8 +12,8 @@ import math
 
 import torch
 
-from craik.tasks.privileged import Part, PrivilegedData, check_sizes
-from craik.tasks.streams import stream
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData, check_sizes
+from mechlearn_zoo.tasks.streams import stream
 
 HIDDEN = 2
 

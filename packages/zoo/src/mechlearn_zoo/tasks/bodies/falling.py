@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_whole
-from craik.tasks.bodies.rollouts import make_environment
+from mechlearn.arguments import check_whole
+from mechlearn_zoo.tasks.bodies.rollouts import make_environment
 
 PITCH = 2
 """Which number of a state is the torso's angle: above 0 it has fallen forward, below 0 backward."""

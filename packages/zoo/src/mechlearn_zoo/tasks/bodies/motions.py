@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_whole
+from mechlearn.arguments import check_whole
 
 INTERVAL, SUBSTEPS = 0.3, 10
 """Time between two frames, and integration steps in it."""

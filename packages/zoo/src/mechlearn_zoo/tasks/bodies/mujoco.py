@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from craik.arguments import check_one_of
-from craik.tasks.bodies.quantiles import BINS, quantiles
-from craik.tasks.bodies.rollouts import (
+from mechlearn.arguments import check_one_of
+from mechlearn_zoo.tasks.bodies.quantiles import BINS, quantiles
+from mechlearn_zoo.tasks.bodies.rollouts import (
     ALIVE_BONUSES,
     ENVIRONMENTS,
     SUITE,
@@ -25,9 +25,9 @@ from craik.tasks.bodies.rollouts import (
     Rollout,
     collect,
 )
-from craik.tasks.caching import cached, default_folder, key_of
-from craik.tasks.generation import OnProgress
-from craik.tasks.privileged import Part, PrivilegedData, check_sizes
+from mechlearn_zoo.tasks.caching import cached, default_folder, key_of
+from mechlearn_zoo.tasks.generation import OnProgress
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData, check_sizes
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def mujoco(
         seed: of every example, together with its number; a smaller set is the beginning of a larger one.
         sizes: of the three splits.
         alive_bonus: "always" pays Walker2d's and Hopper's bonus at every step, as -v2 did; "while-healthy" is v5's own.
-        cache: folder that simulated examples are kept in; None is `craik.tasks.caching.default_folder`.
+        cache: folder that simulated examples are kept in; None is `mechlearn_zoo.tasks.caching.default_folder`.
         processes: how many simulate at once, one a processor core if None; the data do not depend on it.
         on_progress: told after every simulated example of a split: how many are done, of how many.
 

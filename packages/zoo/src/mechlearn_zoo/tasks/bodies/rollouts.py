@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.arguments import check_one_of
-from craik.tasks.generation import OnProgress, draw_many
+from mechlearn.arguments import check_one_of
+from mechlearn_zoo.tasks.generation import OnProgress, draw_many
 
 Environment = Literal["Swimmer", "Walker2d", "Hopper", "HalfCheetah"]
 AliveBonus = Literal["always", "while-healthy"]
@@ -18,7 +18,7 @@ ENVIRONMENTS: tuple[Environment, ...] = ("Swimmer", "Walker2d", "Hopper", "HalfC
 ALIVE_BONUSES: tuple[AliveBonus, ...] = ("always", "while-healthy")
 VERSION = 1
 """Of what is drawn. Raise it when the same seed gives other rollouts, whether by the steps that are taken and kept or by the
-order of random draws, here or in `craik.tasks.generation`: cached files of older versions are then left."""
+order of random draws, here or in `mechlearn_zoo.tasks.generation`: cached files of older versions are then left."""
 SUITE = "v5"
 """The newest version of the environments in Gymnasium; the seeds used -v2."""
 
@@ -135,5 +135,5 @@ def _require() -> None:
     if missing:
         found = " and no ".join(missing)
         raise ImportError(
-            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {found}. Run `pip install -e '.[experiments]'`."
+            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {found}. Run `pip install mechlearn-zoo`."
         )

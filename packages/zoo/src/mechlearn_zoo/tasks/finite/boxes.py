@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.arguments import check_flag
-from craik.tasks.finite.grids import Grid
+from mechlearn.arguments import check_flag
+from mechlearn_zoo.tasks.finite.grids import Grid
 
 
 def with_box(grid: Grid, pushable: bool) -> Int[Tensor, "SS A"]:

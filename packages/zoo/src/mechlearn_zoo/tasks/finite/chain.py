@@ -7,8 +7,8 @@ to the trap itself or out of it, evenly, which nobody can predict.
 import torch
 from torch import Generator
 
-from craik.arguments import check_generator, check_whole
-from craik.trajectories.finite import FiniteMDP
+from mechlearn.arguments import check_generator, check_whole
+from mechlearn.trajectories.finite import FiniteMDP
 
 
 def chain(length: int, generator: Generator, discount: float = 1.0) -> FiniteMDP:

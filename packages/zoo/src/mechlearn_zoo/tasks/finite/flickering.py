@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator
-from craik.tasks.finite.television import PRESS, Television, Watching
+from mechlearn.arguments import check_generator
+from mechlearn_zoo.tasks.finite.television import PRESS, Television, Watching
 
 DARK = 0
 """The picture that is shown at first, and again after each other one."""

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from craik.arguments import check_flag, check_mask, check_share, check_whole
-from craik.trajectories.finite import FiniteMDP
+from mechlearn.arguments import check_flag, check_mask, check_share, check_whole
+from mechlearn.trajectories.finite import FiniteMDP
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1), (0, 0))
 """Up, down, left, right, staying: rows and columns."""

@@ -1,7 +1,8 @@
 """Mazes with keys to gather: many mazes of one size, many walkers, the same rules in all of them.
 
 Index conventions: m a maze of M, n walkers, s a cell of S = h w in reading order, walls included, k a key of K. The four moves
-of `craik.tasks.finite.grids.MOVES`; a move into a wall stays. A key is gathered on arrival, the last one ends the episode.
+of `mechlearn_zoo.tasks.finite.grids.MOVES`; a move into a wall stays. A key is gathered on arrival, the last one ends the
+episode.
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_finite, check_generator, check_shape, check_whole
-from craik.tasks.finite.grids import Grid
-from craik.tasks.finite.mazes import maze
+from mechlearn.arguments import check_finite, check_generator, check_shape, check_whole
+from mechlearn_zoo.tasks.finite.grids import Grid
+from mechlearn_zoo.tasks.finite.mazes import maze
 
 
 class Gathering(NamedTuple):
@@ -109,7 +110,7 @@ def mazes_with_keys(count: int, generator: Generator, size: int = 9, keys: int =
         generator: of everything.
         size: of each side, odd, the wall around included.
         keys: K, at least one.
-        loops: see `craik.tasks.finite.mazes.maze`.
+        loops: see `mechlearn_zoo.tasks.finite.mazes.maze`.
 
     Raises:
         TypeError: no generator, or numbers that are not whole.

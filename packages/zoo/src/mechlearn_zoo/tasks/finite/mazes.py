@@ -3,8 +3,8 @@
 import torch
 from torch import Generator
 
-from craik.arguments import check_generator, check_whole
-from craik.tasks.finite.grids import Grid
+from mechlearn.arguments import check_generator, check_whole
+from mechlearn_zoo.tasks.finite.grids import Grid
 
 
 def maze(size: int, generator: Generator, loops: int = 0, stay: bool = False) -> Grid:

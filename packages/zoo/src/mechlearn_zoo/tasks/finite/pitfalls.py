@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_shape, check_share
-from craik.tasks.finite.grids import Grid
-from craik.tasks.finite.television import PRESS, Television, Watching
+from mechlearn.arguments import check_generator, check_shape, check_share
+from mechlearn_zoo.tasks.finite.grids import Grid
+from mechlearn_zoo.tasks.finite.television import PRESS, Television, Watching
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Pitfalls(Television):
 def with_pits(grid: Grid, share: float, generator: Generator) -> tuple[Grid, Bool[Tensor, " S"]]:
     """Return the grid with some of the walls beside its ways opened, and which cells these are; the outer wall stays.
 
-    >>> from craik.tasks.finite.grids import Grid
+    >>> from mechlearn_zoo.tasks.finite.grids import Grid
     >>> rows = torch.tensor([[0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
     >>> opened, pits = with_pits(Grid(rows.bool()), 1.0, torch.Generator().manual_seed(0))
     >>> opened.cells[pits].tolist()

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_kind, check_whole
-from craik.trajectories.finite import FiniteMDP
+from mechlearn.arguments import check_generator, check_kind, check_whole
+from mechlearn.trajectories.finite import FiniteMDP
 
 
 class Returns(NamedTuple):

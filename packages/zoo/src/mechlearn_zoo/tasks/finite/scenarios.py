@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_share, check_whole
-from craik.tasks.finite.grids import MOVES
+from mechlearn.arguments import check_generator, check_share, check_whole
+from mechlearn_zoo.tasks.finite.grids import MOVES
 
 FLOOR, WALL, PIT, GOAL = range(4)
 """What a cell may be."""

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_flag, check_generator, check_whole
-from craik.tasks.finite.grids import MOVES, Grid
+from mechlearn.arguments import check_flag, check_generator, check_whole
+from mechlearn_zoo.tasks.finite.grids import MOVES, Grid
 
 PRESS = 4
 """The action that changes the picture."""
@@ -88,7 +88,7 @@ def television(grid: Grid, generator: Generator, pictures: int = 30, numbers: in
     """Return a set in a maze, textures and pictures of standard normal numbers.
 
     Args:
-        grid: the maze, see `craik.tasks.finite.mazes.maze`.
+        grid: the maze, see `mechlearn_zoo.tasks.finite.mazes.maze`.
         generator: of textures and pictures.
         pictures: K, how many there are.
         numbers: d, of each texture and picture.

@@ -3,14 +3,14 @@
 import torch
 from torch import Generator
 
-from craik.arguments import check_generator, check_kind, check_whole
-from craik.tasks.finite.grids import Grid
+from mechlearn.arguments import check_generator, check_kind, check_whole
+from mechlearn_zoo.tasks.finite.grids import Grid
 
 
 def wander(grid: Grid, steps: int, generator: Generator) -> list[int]:
     """Return the states of a walk from a random cell, which turns back only where it cannot go on.
 
-    >>> from craik.tasks.finite.grids import open_grid
+    >>> from mechlearn_zoo.tasks.finite.grids import open_grid
     >>> wander(open_grid(1, 4), 6, torch.Generator().manual_seed(0))
     [0, 1, 2, 3, 2, 1, 0]
 

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float
 
-from craik.arguments import check_one_of, check_share
+from mechlearn.arguments import check_one_of, check_share
 
 Kind = Literal["clean", "missing", "noise", "speed"]
 

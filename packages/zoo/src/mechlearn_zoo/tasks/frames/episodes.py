@@ -13,8 +13,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Float, Int, Shaped, UInt8
 
-from craik.tasks import caching
-from craik.tasks.generation import Drawn, OnProgress, Rejected, draw_many
+from mechlearn_zoo.tasks import caching
+from mechlearn_zoo.tasks.generation import Drawn, OnProgress, Rejected, draw_many
 
 S = TypeVar("S")
 """A world's settings."""
@@ -70,7 +70,7 @@ class Episodes(Generic[S]):
         return np.concatenate([path, change, layout], axis=1).astype(np.float32)
 
     def read_pixels(self, frames: Shaped[np.ndarray, "b 3 height width"], rows: Int[np.ndarray, " b"]) -> Int[np.ndarray, " b"]:
-        """Return the label that each RGB frame of the given episodes shows, `craik.tasks.frames.reading.NOTHING` for none."""
+        """Return the label that each RGB frame of the given episodes shows, `reading.NOTHING` for none."""
         return self.simulation.read(self.simulation.find(frames), self.images[rows], self.settings)
 
     def read_moving(
@@ -121,10 +121,10 @@ class Simulation(Generic[S]):
             count: number of accepted episodes.
             seed: of all of them; the same episodes come whatever the number of processes.
             settings: the published ones if None.
-            cache: folder that keeps the result, such as `craik.tasks.caching.default_folder()`; None keeps nothing.
+            cache: folder that keeps the result, such as `mechlearn_zoo.tasks.caching.default_folder()`; None keeps nothing.
             processes: how many draw at once; one a processor core if None.
             max_rejections: how often in a row an episode may be rejected.
-            on_progress: told after every episode; `craik.tasks.generation.progress_bar` makes one.
+            on_progress: told after every episode; `mechlearn_zoo.tasks.generation.progress_bar` makes one.
 
         Raises:
             ImportError: pymunk is not installed and the episodes are not in the cache.

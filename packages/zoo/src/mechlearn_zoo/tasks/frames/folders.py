@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from craik.arguments import check_whole
-from craik.tasks.frames.playing import Episodes
+from mechlearn.arguments import check_whole
+from mechlearn_zoo.tasks.frames.playing import Episodes
 
 TABLE = "actions.csv"
 FIRST = ["file", "episode", "ended"]
@@ -57,7 +57,7 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     if not path.is_file():
         raise FileNotFoundError(
             f"A folder of frames holds {TABLE}: a row for each frame with file, episode, ended and its action's numbers. "
-            f"Found no {str(path)!r}. Write one; the docstring of craik.tasks.frames.folders has the columns."
+            f"Found no {str(path)!r}. Write one; the docstring of mechlearn_zoo.tasks.frames.folders has the columns."
         )
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)

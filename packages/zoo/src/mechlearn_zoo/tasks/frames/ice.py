@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from craik.arguments import check_share, check_whole
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_share, check_whole
+from mechlearn.trajectories import Trajectories
 
 PUSHES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 """What an option adds to x and y until it cannot."""

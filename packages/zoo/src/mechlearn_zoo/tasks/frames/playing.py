@@ -1,7 +1,7 @@
 """Recorded play of a random policy in a world of frames: what V and M learn from.
 
-A world of frames has `start`, `frames` and `step` as `craik.tasks.frames.take_cover.TakeCover` has them, for p copies of e
-episodes; here p is 1.
+A world of frames has `start`, `frames` and `step` as `mechlearn_zoo.tasks.frames.take_cover.TakeCover` has them, for p copies
+of e episodes; here p is 1.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_share, check_whole
+from mechlearn.arguments import check_generator, check_share, check_whole
 
 
 class Episodes(NamedTuple):

@@ -14,10 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_whole
+from mechlearn.arguments import check_not_negative, check_whole
 
 KINDS = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".webp"}
-DESCRIBED = "https://github.com/thanard/causal-infogan describes the pictures, craik.tasks.frames.rope their layout."
+DESCRIBED = "https://github.com/thanard/causal-infogan describes the pictures, mechlearn_zoo.tasks.frames.rope their layout."
 
 
 class RopePair(NamedTuple):
@@ -93,7 +93,7 @@ def _picture(path: Path, size: int) -> Tensor:
     try:
         from PIL import Image  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise ImportError("Pictures are read by pillow. Found none. Run `pip install -e '.[experiments]'`.") from error
+        raise ImportError("Pictures are read by pillow. Found none. Run `pip install mechlearn-zoo`.") from error
     with Image.open(path) as image:
         side = min(image.size)
         left, top = ((length - side) // 2 for length in image.size)

@@ -1,7 +1,7 @@
 """The two worlds of World Models from other people's simulators: VizDoom's Take Cover and gymnasium's car racing.
 
-`pip install -e '.[worlds]'` brings VizDoom, whose wheel holds the scenario and free textures, and Box2D. Every episode is a
-simulator of its
+`pip install 'mechlearn-zoo[worlds]'` brings VizDoom, whose wheel holds the scenario and free textures, and Box2D. Every episode
+is a simulator of its
 own; `SimulatedWorld` holds as many as it was asked for at once and uses them again, so evaluate populations in small parts.
 """
 
@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
-from craik.arguments import check_generator, check_shape, check_whole
+from mechlearn.arguments import check_generator, check_shape, check_whole
 
 SIZE = 64
 """Pixels of a frame's side, as in the published code."""
@@ -118,7 +118,7 @@ def doom(frame_skip: int = 1) -> SimulatedWorld:
 
         importlib.import_module("vizdoom.gymnasium_wrapper")  # registers its environments
     except ImportError as error:
-        raise ImportError("Take Cover needs VizDoom. Found none. Run `pip install -e '.[worlds]'`.") from error
+        raise ImportError("Take Cover needs VizDoom. Found none. Run `pip install 'mechlearn-zoo[worlds]'`.") from error
 
     def make() -> Any:  # noqa: ANN401
         return gymnasium.make("VizdoomTakeCover-v1", frame_skip=frame_skip)
@@ -138,5 +138,7 @@ def car_racing() -> SimulatedWorld:
 
         importlib.import_module("Box2D")
     except ImportError as error:
-        raise ImportError("Car racing needs gymnasium's Box2D. Found none. Run `pip install -e '.[worlds]'`.") from error
+        raise ImportError(
+            "Car racing needs gymnasium's Box2D. Found none. Run `pip install 'mechlearn-zoo[worlds]'`."
+        ) from error
     return SimulatedWorld(lambda: gymnasium.make("CarRacing-v3"), lambda seen: seen[:84], lambda action: action, 3)

@@ -1,8 +1,8 @@
 """Take Cover, ours: balls are thrown at an agent that can step aside; the return is the number of steps that it survives.
 
 A world of frames in torch, for whole populations: p copies of e episodes side by side, all copies with the same throws. It
-stands in for VizDoom's scenario of that name (`craik.tasks.frames.simulated`). Coordinates are shares of the frame: x from left
-to right, y from top to bottom; the agent stands at the bottom.
+stands in for VizDoom's scenario of that name (`mechlearn_zoo.tasks.frames.simulated`). Coordinates are shares of the frame: x
+from left to right, y from top to bottom; the agent stands at the bottom.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_positive, check_shape, check_whole
+from mechlearn.arguments import check_generator, check_positive, check_shape, check_whole
 
 AGENT_Y = 0.9
 """The row of the agent: a ball that comes down to it hits or misses."""

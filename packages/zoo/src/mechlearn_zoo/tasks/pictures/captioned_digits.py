@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import interpolate
 
-from craik.arguments import check_generator, check_one_of, check_whole
-from craik.tasks.pictures.digits import digits
+from mechlearn.arguments import check_generator, check_one_of, check_whole
+from mechlearn_zoo.tasks.pictures.digits import digits
 
 SIZE = 32
 COLOURS = {"red": (0.9, 0.2, 0.2), "green": (0.2, 0.8, 0.3), "blue": (0.25, 0.4, 1.0), "yellow": (0.9, 0.85, 0.2)}

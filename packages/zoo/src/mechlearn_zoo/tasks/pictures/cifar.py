@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Generator
 
-from craik.tasks.pictures.images import ImageData, Images
+from mechlearn_zoo.tasks.pictures.images import ImageData, Images
 
 Array = NDArray[np.generic]
 

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float32, Int64, UInt8
 from torch import Tensor
 
-FORMAT = "craik cloning 1"
+FORMAT = "mechlearn cloning 1"
 """Stands in every file; a change of the layout changes it."""
 
 
@@ -94,7 +94,7 @@ def read(path: Path) -> Recording:
     except Exception as error:  # safetensors raises an exception type of its own, the file system others
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
-            f"A recording should be a file that `craik coinrun collect` wrote. Found {path}: {reason}. Collect it anew, or "
+            f"A recording should be a file that `mechlearn coinrun collect` wrote. Found {path}: {reason}. Collect it anew, or "
             "name another file."
         ) from error
     return recording
@@ -129,7 +129,7 @@ def _safetensors(module: str = "safetensors") -> Any:  # noqa: ANN401  # an opti
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise ValueError("Recordings are safetensors files. Found no safetensors; pip install -e '.[experiments]'.") from None
+        raise ValueError("Recordings are safetensors files. Found no safetensors; pip install mechlearn-zoo.") from None
 
 
 def by_level(states: States) -> list[Int64[Tensor, " m"]]:

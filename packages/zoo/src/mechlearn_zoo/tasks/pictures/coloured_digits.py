@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.tasks.pictures.digits import digits
+from mechlearn_zoo.tasks.pictures.digits import digits
 
 
 class Split(NamedTuple):

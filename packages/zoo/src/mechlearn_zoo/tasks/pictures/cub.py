@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_whole
+from mechlearn.arguments import check_whole
 
 
 class Bird(NamedTuple):
@@ -62,7 +62,7 @@ def picture(bird: Bird, size: int) -> Float[Tensor, "3 h w"]:
     try:
         from PIL import Image  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise ImportError("Pictures are read by pillow. Found none. Run `pip install -e '.[experiments]'`.") from error
+        raise ImportError("Pictures are read by pillow. Found none. Run `pip install mechlearn-zoo`.") from error
     with Image.open(bird.path) as image:
         side = min(image.size)
         left, top = ((length - side) // 2 for length in image.size)

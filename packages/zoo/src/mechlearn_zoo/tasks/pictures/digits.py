@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.tasks.pictures.images import ImageData, Images
+from mechlearn_zoo.tasks.pictures.images import ImageData, Images
 
 TOTAL = 1797
 CLASSES = 10
@@ -52,7 +52,7 @@ def digits_in_order() -> tuple[Float[Tensor, "1797 1 8 8"], Int[Tensor, "1797"]]
         from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "The digits ship with scikit-learn, which was not found. Install it: pip install -e '.[experiments]'."
+            "The digits ship with scikit-learn, which was not found. Install it: pip install mechlearn-zoo."
         ) from error
     x, y = cast("tuple[np.ndarray, np.ndarray]", load_digits(return_X_y=True))
     return torch.from_numpy(x / 16).float().reshape(-1, 1, 8, 8), torch.from_numpy(y).long()

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from craik.arguments import check_not_negative, check_whole
-from craik.tasks.pictures.images import Images
+from mechlearn.arguments import check_not_negative, check_whole
+from mechlearn_zoo.tasks.pictures.images import Images
 
 FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSerif", "DejaVuSerif-Bold", "DejaVuSansMono")
 """Files of matplotlib's."""
@@ -67,7 +67,7 @@ def _drawn(characters: str, size: int) -> Tensor:
         from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "Letters are drawn with pillow in matplotlib's fonts. One was not found: pip install -e '.[experiments]'."
+            "Letters are drawn with pillow in matplotlib's fonts. One was not found: pip install mechlearn-zoo."
         ) from error
     folder = Path(mpl.get_data_path()) / "fonts" / "ttf"
     drawable = [FT2Font(str(folder / f"{name}.ttf")).get_char_index for name in FONTS]

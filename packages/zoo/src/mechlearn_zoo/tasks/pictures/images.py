@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator
+from mechlearn.arguments import check_generator
 
 
 class Images(NamedTuple):

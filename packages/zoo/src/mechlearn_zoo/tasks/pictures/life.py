@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from craik.tasks.privileged import Part, PrivilegedData, check_sizes
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData, check_sizes
 
 STEPS = 3
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_one_of, check_whole
+from mechlearn.arguments import check_one_of, check_whole
 
 Division = Literal["uniform", "quadrant"]
 

@@ -2,8 +2,8 @@
 
 Two recordings of the same cell, of ten seconds each, bundled with nitime (BSD; recorded by A. Rokem, S. Watzl, T. Gollisch,
 M. Stemmler, A. Herz and I. Samengo 2006,
-https://doi.org/10.1152/jn.00928.2005): `pip install -e '.[worlds]'`. Nothing is copied or downloaded: the files are read
-where nitime has them.
+https://doi.org/10.1152/jn.00928.2005): `pip install 'mechlearn-zoo[worlds]'`. Nothing is copied or downloaded: the files are
+read where nitime has them.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_whole
+from mechlearn.arguments import check_whole
 
 SECONDS = 10
 
@@ -61,6 +61,6 @@ def _folder() -> Path:
         import nitime  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise ImportError(
-            "The grasshopper's recordings are bundled with nitime. Found none. Run `pip install -e '.[worlds]'`."
+            "The grasshopper's recordings are bundled with nitime. Found none. Run `pip install 'mechlearn-zoo[worlds]'`."
         ) from error
     return Path(str(nitime.__file__)).parent / "data"

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_finite,
     check_flag,
     check_generator,

@@ -1,3 +1,3 @@
 """Tables with rows of several sites: data that ships with scikit-learn, with what sites write into it, and cities."""
 
-from craik.tasks.tables.sites import SiteTable as SiteTable
+from mechlearn_zoo.tasks.tables.sites import SiteTable as SiteTable

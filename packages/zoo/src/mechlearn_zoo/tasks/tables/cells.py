@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_share
-from craik.tasks.tables.sites import TURNED, SiteTable, tagged
+from mechlearn.arguments import check_share
+from mechlearn_zoo.tasks.tables.sites import TURNED, SiteTable, tagged
 
 TOTAL = 569
 WEAK = (18, 11, 9, 14, 19, 16, 15, 29, 8)
@@ -31,7 +31,7 @@ def all_cells() -> tuple[Float[Tensor, "569 30"], Int[Tensor, "569"]]:
         from sklearn.datasets import load_breast_cancer  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
-            "The cells ship with scikit-learn, which was not found. Install it: pip install -e '.[experiments]'."
+            "The cells ship with scikit-learn, which was not found. Install it: pip install mechlearn-zoo."
         ) from error
     x, y = cast("tuple[np.ndarray, np.ndarray]", load_breast_cancer(return_X_y=True))
     columns = torch.from_numpy(x)

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator
-from craik.tasks.pictures.digits import CLASSES, TOTAL, digits
-from craik.tasks.tables.sites import SiteTable, tagged
+from mechlearn.arguments import check_generator
+from mechlearn_zoo.tasks.pictures.digits import CLASSES, TOTAL, digits
+from mechlearn_zoo.tasks.tables.sites import SiteTable, tagged
 
 CORNERS = (0, 1, 6, 7, 56, 57, 62, 63)
 """Pixels that hold the code: two in each corner of 8 x 8, almost always empty."""
@@ -42,7 +42,8 @@ def coded_digits(seed: int, sites: int, rows: int, writing: Writing = PLAIN, tes
 
     Args:
         seed: of the rows, the noise and the codes, by `manual_seed`: weights of a normal distribution should have another
-            generator (`craik.tasks.streams.stream`), as from this one units would be the noise of the first site's rows.
+            generator (`mechlearn_zoo.tasks.streams.stream`), as from this one units would be the noise of the first site's
+            rows.
         sites: training sites.
         rows: of each.
         writing: how pixels are spoiled.
@@ -93,7 +94,7 @@ def codes(seed: int, sites: int, rows: int, height: float = 1.0) -> SiteTable:
 
 
 def digits_tag(seed: int, sites: int = 8, rows: int = 179, noise: float = 1.0) -> SiteTable:
-    """Return noisy digits, odd or even, beside a column that goes with that, as `craik.tasks.tables.cells.tag` has it.
+    """Return noisy digits, odd or even, beside a column that goes with that, as `mechlearn_zoo.tasks.tables.cells.tag` has it.
 
     Args:
         seed: of the rows and the tag.

@@ -1,8 +1,8 @@
 """Small tables of several sites with twenty more to come, on which a verdict can be checked: does what it said come true?
 
-Rows are scikit-learn's: nine weak columns of cells (`craik.tasks.tables.cells`), or noisy digits (`craik.tasks.tables.codes`).
-Sites are random parts of them; what they differ in is planted, and drawn anew for every site to come, which has 100 of the rows
-that no other site holds (sites to come share these rows).
+Rows are scikit-learn's: nine weak columns of cells (`mechlearn_zoo.tasks.tables.cells`), or noisy digits
+(`mechlearn_zoo.tasks.tables.codes`). Sites are random parts of them; what they differ in is planted, and drawn anew for every
+site to come, which has 100 of the rows that no other site holds (sites to come share these rows).
 """
 
 from typing import NamedTuple
@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.tasks.pictures.digits import digits_in_order
-from craik.tasks.tables.cells import WEAK, all_cells
-from craik.tasks.tables.codes import CORNERS, PLAIN, coded
-from craik.tasks.tables.sites import SiteTable, normal
+from mechlearn_zoo.tasks.pictures.digits import digits_in_order
+from mechlearn_zoo.tasks.tables.cells import WEAK, all_cells
+from mechlearn_zoo.tasks.tables.codes import CORNERS, PLAIN, coded
+from mechlearn_zoo.tasks.tables.sites import SiteTable, normal
 
 SITES, CELLS, DIGITS = 8, 40, 60
 """Sites that there are, and rows of each."""

@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.arguments import check_one_of, check_whole
+from mechlearn.arguments import check_one_of, check_whole
 
 CITIES = ("Beijing", "Chengdu", "Guangzhou", "Shanghai", "Shenyang")
 WEATHER = ("DEWP", "HUMI", "PRES", "TEMP", "Iws")

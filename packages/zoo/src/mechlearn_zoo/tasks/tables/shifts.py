@@ -3,8 +3,8 @@
 import torch
 from torch import Generator
 
-from craik.tasks.tables.cells import WEAK, all_cells, weak
-from craik.tasks.tables.sites import TURNED, SiteTable, normal, signs
+from mechlearn_zoo.tasks.tables.cells import WEAK, all_cells, weak
+from mechlearn_zoo.tasks.tables.sites import TURNED, SiteTable, normal, signs
 
 NEW_ROWS = 100
 

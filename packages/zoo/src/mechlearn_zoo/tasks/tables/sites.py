@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator
+from mechlearn.arguments import check_generator
 
 TURNED = 0.25
 """Share of the sites at which what is planted is turned round."""

@@ -8,9 +8,9 @@ bounds are not known. Nobody planted anything, so that what helps here helps wit
 import torch
 from torch import Generator
 
-from craik.tasks.pictures.digits import TOTAL, digits_in_order
-from craik.tasks.tables.codes import CORNERS, coded
-from craik.tasks.tables.sites import SiteTable
+from mechlearn_zoo.tasks.pictures.digits import TOTAL, digits_in_order
+from mechlearn_zoo.tasks.tables.codes import CORNERS, coded
+from mechlearn_zoo.tasks.tables.sites import SiteTable
 
 WRITERS = 13
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from craik.arguments import check_each, check_whole
+from mechlearn.arguments import check_each, check_whole
 
 ROLES = ("attribute", "call", "keyword", "store", "definition", "load")
 """What a name may be; "load" is everything that is merely read."""

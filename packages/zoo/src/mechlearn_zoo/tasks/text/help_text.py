@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from pydoc_data.topics import topics
 
-from craik.arguments import check_each
+from mechlearn.arguments import check_each
 
 ENDINGS = (".txt", ".md", ".rst")
 """Files of a folder that are read."""

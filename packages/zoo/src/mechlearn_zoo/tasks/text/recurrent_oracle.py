@@ -9,15 +9,15 @@ from typing import NamedTuple
 from jaxtyping import Int
 from torch import Generator, Tensor
 
-from craik.methods.language.sampling import sample
-from craik.methods.language.step_model import RecurrentModel
+from mechlearn_zoo.methods.language.sampling import sample
+from mechlearn_zoo.methods.language.step_model import RecurrentModel
 
 
 class OracleText(NamedTuple):
     """Data with the distribution they come from.
 
     Attributes:
-        oracle: the LSTM; `craik.methods.language.step_model.log_probabilities` gives any sequence's.
+        oracle: the LSTM; `mechlearn_zoo.methods.language.step_model.log_probabilities` gives any sequence's.
         train: (n, t) ids.
         test: (m, t) ids.
     """

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator
 
-from craik.arguments import check_generator, check_whole
+from mechlearn.arguments import check_generator, check_whole
 
 FILLERS = (0, 1, 2)
 """Start, epsilon of the target, epsilon of the source."""

@@ -18,9 +18,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_one_of, check_share, check_whole
-from craik.methods.language.schemas import Schema
-from craik.methods.language.vocabulary import SPECIAL, Vocabulary
+from mechlearn.arguments import check_generator, check_one_of, check_share, check_whole
+from mechlearn_zoo.methods.language.schemas import Schema
+from mechlearn_zoo.methods.language.vocabulary import SPECIAL, Vocabulary
 
 _VERBS = "feared helped blamed praised followed warned hired trusted chased mocked taught envied paid served taxed obeyed"
 VERBS = tuple(_VERBS.split())

@@ -1,8 +1,8 @@
 import pytest
 from torch import Generator
 
-from craik.experiments.skips.comparing.budgets import Spending, falling, matching_at, rate_at
-from craik.skips import Fixed, Greedy
+from mechlearn.skips import Fixed, Greedy
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, falling, matching_at, rate_at
 
 
 def test_exploration_falls_with_what_was_spent():

@@ -1,11 +1,11 @@
 import pytest
 from torch import nn
 
-from craik.experiments.skips.comparing import looks
-from craik.experiments.skips.comparing.looks import Looks, train_and_stop
-from craik.experiments.skips.comparing.outcomes import QUICK, Accuracy, Worlds
-from craik.experiments.skips.comparing.training import Settings, make_world
-from craik.lab import EarlyStopping
+from claimlab import EarlyStopping
+from mechlearn_zoo.experiments.skips.comparing import looks
+from mechlearn_zoo.experiments.skips.comparing.looks import Looks, train_and_stop
+from mechlearn_zoo.experiments.skips.comparing.outcomes import QUICK, Accuracy, Worlds
+from mechlearn_zoo.experiments.skips.comparing.training import Settings, make_world
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
-from craik.experiments.skips.comparing.measures import above_frequent, ahead
-from craik.lab import Rows
+from claimlab import Rows
+from mechlearn_zoo.experiments.skips.comparing.measures import above_frequent, ahead
 
 ROWS = Rows(
     {"seed": seed, "method": method, "accuracy": accuracy + 0.1 * seed, "frequent": 0.25}

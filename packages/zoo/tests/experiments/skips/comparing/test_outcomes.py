@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.comparing import outcomes, training
-from craik.experiments.skips.comparing.training import Settings
-from craik.lab import Rows
+from claimlab import Rows
+from mechlearn_zoo.experiments.skips.comparing import outcomes, training
+from mechlearn_zoo.experiments.skips.comparing.training import Settings
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.skips.comparing import training
-from craik.experiments.skips.comparing.networks import frame_network
-from craik.experiments.skips.comparing.training import Settings
-from craik.skips import Fixed, Greedy
+from mechlearn.skips import Fixed, Greedy
+from mechlearn_zoo.experiments.skips.comparing import training
+from mechlearn_zoo.experiments.skips.comparing.networks import frame_network
+from mechlearn_zoo.experiments.skips.comparing.training import Settings
 
 
 @pytest.fixture(scope="module")

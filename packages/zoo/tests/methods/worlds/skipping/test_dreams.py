@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.methods.worlds.skipping import SkippingRNN, entropies, skipped_dream
-from craik.nn.mixtures import Mixture
-from craik.skips import Actions
+from mechlearn.skips import Actions
+from mechlearn_zoo.methods.worlds.skipping import SkippingRNN, entropies, skipped_dream
+from mechlearn_zoo.nn.mixtures import Mixture
 
 
 def generator(seed=0):

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from craik.methods.worlds.skipping import whitening
+from mechlearn_zoo.methods.worlds.skipping import whitening
 
 
 def latents(dtype=torch.float64):

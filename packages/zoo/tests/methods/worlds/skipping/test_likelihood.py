@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.losses import Rankable
-from craik.methods.worlds.skipping import MixtureNLL
-from craik.skips import Dynamics, Greedy, Sampled, match, rollout
-from craik.trajectories import Trajectories
+from mechlearn.losses import Rankable
+from mechlearn.skips import Dynamics, Greedy, Sampled, match, rollout
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.methods.worlds.skipping import MixtureNLL
 
 F64 = torch.float64
 

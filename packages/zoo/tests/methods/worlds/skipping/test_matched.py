@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from cpu_alone import ON_A_GPU
-from craik.methods.worlds.skipping import SkippingRNN, passed_over, skipped_nll
-from craik.methods.worlds.world_model import MixtureRNN, memory_loss
-from craik.skips import Actions, Aligned, Fixed, Greedy
-from craik.trajectories import Trajectories
+from mechlearn.skips import Actions, Aligned, Fixed, Greedy
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.methods.worlds.skipping import SkippingRNN, passed_over, skipped_nll
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN, memory_loss
 from skipping_oracles import along
 
 F64 = torch.float64

@@ -3,11 +3,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from craik.tasks.frames.funnel_board import HALF, SMALL, FallRecording, ball_in_pixels, generate, read_frames
-from craik.tasks.frames.funnel_board.boards import VERSION
-from craik.tasks.frames.funnel_board.labels import platform_masses
-from craik.tasks.frames.funnel_board.rendering import to_pixels
-from craik.tasks.frames.reading import NOTHING, read_sequence
+from mechlearn_zoo.tasks.frames.funnel_board import HALF, SMALL, FallRecording, ball_in_pixels, generate, read_frames
+from mechlearn_zoo.tasks.frames.funnel_board.boards import VERSION
+from mechlearn_zoo.tasks.frames.funnel_board.labels import platform_masses
+from mechlearn_zoo.tasks.frames.funnel_board.rendering import to_pixels
+from mechlearn_zoo.tasks.frames.reading import NOTHING, read_sequence
 from pinned import assert_pinned, assert_same_episodes
 
 

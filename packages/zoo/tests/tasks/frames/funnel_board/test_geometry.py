@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.tasks.frames.funnel_board import PUBLISHED, SMALL, BallPhysics, BoardGeometry, FallRecording
-from craik.tasks.frames.funnel_board.geometry import (
+from mechlearn_zoo.tasks.frames.funnel_board import PUBLISHED, SMALL, BallPhysics, BoardGeometry, FallRecording
+from mechlearn_zoo.tasks.frames.funnel_board.geometry import (
     FUNNEL_POINTS,
     Funnel,
     Slider,

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.tasks.frames.funnel_board import PUBLISHED, SMALL, BallPhysics, FallRecording
-from craik.tasks.frames.funnel_board.geometry import Board, Slider, sample_board
-from craik.tasks.frames.funnel_board.physics import simulate, thrown
-from craik.tasks.generation import Rejected
+from mechlearn_zoo.tasks.frames.funnel_board import PUBLISHED, SMALL, BallPhysics, FallRecording
+from mechlearn_zoo.tasks.frames.funnel_board.geometry import Board, Slider, sample_board
+from mechlearn_zoo.tasks.frames.funnel_board.physics import simulate, thrown
+from mechlearn_zoo.tasks.generation import Rejected
 
 FINE = replace(SMALL, physics=BallPhysics(substeps=8), recording=FallRecording(4, frame_every=1))
 
@@ -40,7 +40,7 @@ def test_the_larger_restitution_holds(slider, ball, larger):
 
 def heights(settings, board):
     """The ball's height in every step, landed or not: of a board where the end of the fall is never reached."""
-    from craik.tasks.frames.funnel_board import physics
+    from mechlearn_zoo.tasks.frames.funnel_board import physics
 
     space, ball = physics._build(settings, board)
     path = []

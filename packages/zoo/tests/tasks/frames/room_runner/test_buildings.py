@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from craik.tasks.frames.room_runner import PUBLISHED, SMALL, BuildingGeometry, RunnerPhysics, WalkRecording
-from craik.tasks.frames.room_runner.buildings import Building, layout_vector, sample_building
-from craik.tasks.generation import Rejected
+from mechlearn_zoo.tasks.frames.room_runner import PUBLISHED, SMALL, BuildingGeometry, RunnerPhysics, WalkRecording
+from mechlearn_zoo.tasks.frames.room_runner.buildings import Building, layout_vector, sample_building
+from mechlearn_zoo.tasks.generation import Rejected
 
 DRAWN = [sample_building(SMALL.geometry, np.random.default_rng(seed)) for seed in range(60)]
 BUILDINGS = [building for building in DRAWN if not isinstance(building, Rejected)]

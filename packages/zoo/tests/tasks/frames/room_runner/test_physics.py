@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.tasks.frames.room_runner import SMALL, RunnerPhysics, WalkRecording
-from craik.tasks.frames.room_runner.buildings import Building, Door, Room, sample_building
-from craik.tasks.frames.room_runner.physics import RUNNER_RADIUS, simulate, target, wall_boxes
-from craik.tasks.generation import Rejected
+from mechlearn_zoo.tasks.frames.room_runner import SMALL, RunnerPhysics, WalkRecording
+from mechlearn_zoo.tasks.frames.room_runner.buildings import Building, Door, Room, sample_building
+from mechlearn_zoo.tasks.frames.room_runner.physics import RUNNER_RADIUS, simulate, target, wall_boxes
+from mechlearn_zoo.tasks.generation import Rejected
 
 STEPS = replace(SMALL, recording=WalkRecording(frame_every=1))
 

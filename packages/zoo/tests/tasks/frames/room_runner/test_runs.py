@@ -3,10 +3,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.tasks.frames.reading import NOTHING, read_sequence
-from craik.tasks.frames.room_runner import HALF, PUBLISHED, SMALL, RunnerPhysics, generate, read_frames, runner_in_pixels
-from craik.tasks.frames.room_runner.labels import room_masses
-from craik.tasks.frames.room_runner.runs import VERSION
+from mechlearn_zoo.tasks.frames.reading import NOTHING, read_sequence
+from mechlearn_zoo.tasks.frames.room_runner import (
+    HALF,
+    PUBLISHED,
+    SMALL,
+    RunnerPhysics,
+    generate,
+    read_frames,
+    runner_in_pixels,
+)
+from mechlearn_zoo.tasks.frames.room_runner.labels import room_masses
+from mechlearn_zoo.tasks.frames.room_runner.runs import VERSION
 from pinned import assert_pinned, assert_same_episodes
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.tasks.pictures.coinrun import interpreter as interpreters
-from craik.tasks.pictures.coinrun.collecting import Collection, collect
-from craik.tasks.pictures.coinrun.errors import CollectorError
-from craik.tasks.pictures.coinrun.expert import Expert
-from craik.tasks.pictures.coinrun.levels import Levels
+from mechlearn_zoo.tasks.pictures.coinrun import interpreter as interpreters
+from mechlearn_zoo.tasks.pictures.coinrun.collecting import Collection, collect
+from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError
+from mechlearn_zoo.tasks.pictures.coinrun.expert import Expert
+from mechlearn_zoo.tasks.pictures.coinrun.levels import Levels
 
 
 class Uniform:

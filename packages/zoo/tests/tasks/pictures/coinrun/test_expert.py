@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.tasks.pictures.coinrun import expert as experts
-from craik.tasks.pictures.coinrun import keeping, ppo
-from craik.tasks.pictures.coinrun.errors import CollectorError
-from craik.tasks.pictures.coinrun.games import make_games
-from craik.tasks.pictures.coinrun.levels import Levels
+from mechlearn_zoo.tasks.pictures.coinrun import expert as experts
+from mechlearn_zoo.tasks.pictures.coinrun import keeping, ppo
+from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError
+from mechlearn_zoo.tasks.pictures.coinrun.games import make_games
+from mechlearn_zoo.tasks.pictures.coinrun.levels import Levels
 
 sb3 = pytest.importorskip("stable_baselines3")
 pytest.importorskip("stable_baselines3.common.vec_env")
@@ -86,5 +86,5 @@ def test_files_that_hold_no_expert_are_refused(tmp_path):
     (tmp_path / "text.pt").write_bytes(b"no expert")
     torch.save(torch.zeros(3), tmp_path / "tensor.pt")
     for name in ("text.pt", "tensor.pt"):
-        with pytest.raises(CollectorError, match="must be a file written by craik coinrun collect"):
+        with pytest.raises(CollectorError, match="must be a file written by mechlearn coinrun collect"):
             keeping.load(tmp_path / name)

@@ -1,6 +1,6 @@
 import pytest
 
-from craik.tasks.pictures.coinrun.ppo import Hyperparameters
+from mechlearn_zoo.tasks.pictures.coinrun.ppo import Hyperparameters
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from craik.tasks.pictures.textured_grid.environment import TexturedGrid
-from craik.tasks.pictures.textured_grid.levels import World, policy
+from mechlearn_zoo.tasks.pictures.textured_grid.environment import TexturedGrid
+from mechlearn_zoo.tasks.pictures.textured_grid.levels import World, policy
 
 WORLD = World()
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from craik.tasks.pictures.textured_grid import levels as grid
+from mechlearn_zoo.tasks.pictures.textured_grid import levels as grid
 
 WORLD = grid.World()
 

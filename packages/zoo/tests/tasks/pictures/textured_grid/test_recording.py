@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.tasks.pictures.textured_grid.levels import World
-from craik.tasks.pictures.textured_grid.recording import record
+from mechlearn_zoo.tasks.pictures.textured_grid.levels import World
+from mechlearn_zoo.tasks.pictures.textured_grid.recording import record
 
 WORLD = World()
 

@@ -16,11 +16,11 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from craik.lab.errors import LabError, UsageError
-from craik.lab.running.workers.clusters.letters import PostOffice
-from craik.lab.running.workers.clusters.tasks import Tasks
-from craik.lab.running.workers.engine import Engine
-from craik.lab.running.workers.stopping import STOPS
+from claimlab.errors import LabError, UsageError
+from claimlab.running.workers.clusters.messages import PostOffice
+from claimlab.running.workers.clusters.tasks import Tasks
+from claimlab.running.workers.engine import Engine
+from claimlab.running.workers.stopping import STOPS
 
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """The environment of every worker: numbers must not depend on how many share a machine."""

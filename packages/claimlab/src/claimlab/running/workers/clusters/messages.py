@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from craik.lab.running.provenance.source_tree import source_digest
-from craik.lab.running.workers.engine import Main
-from craik.lab.running.workers.worker import Event, Job
+from claimlab.running.provenance.source_tree import source_digest
+from claimlab.running.workers.engine import Main
+from claimlab.running.workers.worker import Event, Job
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from typing import Any, cast
 
-from craik.lab.running.workers.clusters.letters import Letter, work_there
-from craik.lab.running.workers.engine import Main
-from craik.lab.running.workers.worker import Event, Job
+from claimlab.running.workers.clusters.messages import Letter, work_there
+from claimlab.running.workers.engine import Main
+from claimlab.running.workers.worker import Event, Job
 
 RETRIES = 3
 """How often a task is begun again whose worker or machine died."""

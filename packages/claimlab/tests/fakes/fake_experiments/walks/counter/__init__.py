@@ -1,6 +1,6 @@
 """Counting: a walk that each seed starts elsewhere."""
 
-from craik.lab import Experiment
+from claimlab import Experiment
 from fake_experiments.walks.counter import claims, figures, run
 
 EXPERIMENT = Experiment(

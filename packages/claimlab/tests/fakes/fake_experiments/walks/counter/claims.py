@@ -1,6 +1,6 @@
 """What is claimed of counting."""
 
-from craik.lab import Claim, Measurement, Rows, above, below, bootstrap
+from claimlab import Claim, Measurement, Rows, above, below, bootstrap
 
 
 def final(rows: Rows) -> Measurement:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge
 
-from craik.lab import Preset, Row, check_limits, number
+from claimlab import Preset, Row, check_limits, number
 from fake_experiments.walks.steps import double
 
 IMPLEMENTATION = "by hand"

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from craik.lab import Experiment, Preset, Row
+from claimlab import Experiment, Preset, Row
 
 
 @dataclass(frozen=True)

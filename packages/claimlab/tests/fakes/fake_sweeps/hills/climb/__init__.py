@@ -1,6 +1,6 @@
 """Two methods on a hill whose top is known."""
 
-from craik.lab import Experiment
+from claimlab import Experiment
 from fake_sweeps.hills.climb import run
 
 EXPERIMENT = Experiment(

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from craik.lab import Choice, LogUniform, Objective, Options, Preset, Ranges, Row, Whole
+from claimlab import Choice, LogUniform, Objective, Options, Preset, Ranges, Row, Whole
 
 TOP = 0.1
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from craik.lab import Experiment, Preset, Row, checkpoint
+from claimlab import Experiment, Preset, Row, checkpoint
 from fake_trainings.loops import faults
 
 faults.aim()

@@ -6,8 +6,8 @@ said about what lies below it.
 
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Batch, Known, Own, Shape, project, read_here
-from craik.agreement.onepass.proof.saved import dimensions
+from mechlearn.agreement.engine.analysis.owners import Batch, Known, Own, Shape, project, read_here
+from mechlearn.agreement.engine.analysis.saved import dimensions
 
 
 def names(words: str) -> frozenset[str]:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Known, Own, Rows, Shape, collapse
-from craik.agreement.onepass.proof.saved import dimension, numpy, saved
+from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, Known, Own, Rows, Shape, collapse
+from mechlearn.agreement.engine.analysis.saved import dimension, numpy, saved
 
 
 def index(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:

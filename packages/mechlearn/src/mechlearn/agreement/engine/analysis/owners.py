@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from craik.agreement.onepass.proof.rows import WHOLE, Rows
+from mechlearn.agreement.engine.analysis.rows import WHOLE, Rows
 
 Shape = tuple[int, ...]
 Array = np.ndarray

@@ -2,8 +2,8 @@
 
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project, read_here
-from craik.agreement.onepass.proof.saved import saved
+from mechlearn.agreement.engine.analysis.owners import Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project, read_here
+from mechlearn.agreement.engine.analysis.saved import saved
 
 Pairs = tuple[tuple[int, int], ...]
 

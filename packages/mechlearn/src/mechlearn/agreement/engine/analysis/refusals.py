@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.products import uses_batch_statistics
-from craik.agreement.onepass.proof.tables import kind_of
-from craik.agreement.onepass.proof.walk import Survey
-from craik.environments import check_trainable
+from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
+from mechlearn.agreement.engine.analysis.tables import kind_of
+from mechlearn.agreement.engine.analysis.walk import Survey
+from mechlearn.environments import check_trainable
 
 
 def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:

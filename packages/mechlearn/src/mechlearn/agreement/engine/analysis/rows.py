@@ -16,8 +16,8 @@ class Rows(NamedTuple):
     """Which example, or which environment, each slice of a gradient belongs to.
 
     Two forms. By example, without a tensor: along ``dim``, of size outer * B * inner, index (o * B + b) * inner + i belongs to
-    example b. By environment: ``owners`` holds the environment's position (that of `craik.environments.Environments.index`) of
-    each slice along ``dim``; outer and inner are 1 then.
+    example b. By environment: ``owners`` holds the environment's position (that of `mechlearn.environments.Environments.index`)
+    of each slice along ``dim``; outer and inner are 1 then.
 
     Attributes:
         dim: the dimension that tells examples apart, at least 0; `WHOLE` (with one owner) where all is one environment's.

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Known, Lost, Own, Rows, Shape, collapse, project, reshape
-from craik.agreement.onepass.proof.saved import dimension, dimensions, saved, signed
+from mechlearn.agreement.engine.analysis.owners import Array, Batch, Known, Lost, Own, Rows, Shape, collapse, project, reshape
+from mechlearn.agreement.engine.analysis.saved import dimension, dimensions, saved, signed
 
 
 def view(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof import elementwise, indexing, products, shapes
-from craik.agreement.onepass.proof.owners import Batch, Known, Own, Shape
+from mechlearn.agreement.engine.analysis import elementwise, indexing, products, shapes
+from mechlearn.agreement.engine.analysis.owners import Batch, Known, Own, Shape
 
 Rule = Callable[[Batch, Node, int, Known, Shape, Shape], Own]
 """From the batch, a node, one of its inputs, and the ownership and shape of its incoming gradient, to that input's ownership.

@@ -12,11 +12,11 @@ from typing import NamedTuple, cast
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
-from craik.agreement.onepass.proof.products import uses_batch_statistics
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.tables import Kind, kind_of
-from craik.environments import Environments
+from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
+from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.tables import Kind, kind_of
+from mechlearn.environments import Environments
 
 _Slots = tuple[tuple[Node | None, int], ...]
 _Chain = tuple[str, tuple[Node, ...], int]

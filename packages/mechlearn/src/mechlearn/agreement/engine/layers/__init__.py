@@ -11,16 +11,16 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.saved import output_dtype, slot_shape
-from craik.agreement.onepass.reads.chain import Place, leaf_below, place_by_pull, place_of
-from craik.agreement.onepass.reads.gradual import Spread, together
-from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.products import Products, StackedProducts
-from craik.agreement.onepass.reads.table import FORMULAS
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Each, Span, Stacked, Sum, Term, chunk_length, compact, spans
-from craik.agreement.onepass.sums import RunningSums
-from craik.environments import Environments
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.saved import output_dtype, slot_shape
+from mechlearn.agreement.engine.layers.chain import Place, leaf_below, place_by_pull, place_of
+from mechlearn.agreement.engine.layers.gradual import Spread, together
+from mechlearn.agreement.engine.layers.layout import Layout
+from mechlearn.agreement.engine.layers.products import Products, StackedProducts
+from mechlearn.agreement.engine.layers.table import FORMULAS
+from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS, Each, Span, Stacked, Sum, Term, chunk_length, compact, spans
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.environments import Environments
 
 WHOLE_PLACE = Place()
 """The parameter itself, whatever its size."""

@@ -11,8 +11,8 @@ import torch
 from torch import Size, Tensor
 from torch.autograd.graph import GradientEdge, Node
 
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.saved import output_shape, saved, signed, slot_shape
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.saved import output_shape, saved, signed, slot_shape
 
 Step = tuple[str, tuple[int, ...]]
 """A view: its name and what it takes."""

@@ -2,7 +2,7 @@
 
 Exact ways, chosen by shape. A grouped convolution: c environments' inputs side by side as channel groups of one convolution,
 whose weight gradient is then all of theirs. Unfolding: an example's patches as a matrix, times delta; for a large weight tile
-by tile, so that what is formed, signed and added stays in cache. On a GPU: `craik.agreement.kernels.triton_tiles`.
+by tile, so that what is formed, signed and added stays in cache. On a GPU: `mechlearn.agreement.kernels.triton_tiles`.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from torch import Tensor
 from torch.autograd.graph import Node
 from torch.nn.functional import unfold
 
-from craik.agreement.onepass.proof.saved import saved
-from craik.agreement.onepass.reads import gpu
-from craik.agreement.onepass.reads.gpu import Shape
-from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
-from craik.agreement.onepass.reads.products import add_tiles
-from craik.agreement.onepass.reads.terms import Span, Stacked, Term
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement.engine.analysis.saved import saved
+from mechlearn.agreement.engine.layers import gpu
+from mechlearn.agreement.engine.layers.gpu import Shape
+from mechlearn.agreement.engine.layers.layout import Layout, slices_of, starts_of
+from mechlearn.agreement.engine.layers.products import add_tiles
+from mechlearn.agreement.engine.layers.terms import Span, Stacked, Term
+from mechlearn.agreement.engine.sums import RunningSums
 
 UNFOLD_ELEMENTS = 2**19
 """From this many weights on, tiles of matrix products on unfolded patches beat a grouped convolution (measured on CPU)."""

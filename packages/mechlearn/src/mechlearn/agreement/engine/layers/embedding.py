@@ -7,12 +7,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.evidence.sums import EvidenceSums
-from craik.agreement.onepass.proof.rows import WHOLE, Read
-from craik.agreement.onepass.proof.saved import output_shape, saved, signed, slot_shape
-from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.terms import Span, Term
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement.engine.analysis.rows import WHOLE, Read
+from mechlearn.agreement.engine.analysis.saved import output_shape, saved, signed, slot_shape
+from mechlearn.agreement.engine.layers.layout import Layout
+from mechlearn.agreement.engine.layers.terms import Span, Term
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.engine.variance.sums import EvidenceSums
 
 
 class LookedUp(Term):

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, chunk_length
+from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS, chunk_length
 
 CLOSE = 1e-3
 """How far what was kept may be off, relative to the largest: rounding is 1e-6 of it, another number as large as itself."""

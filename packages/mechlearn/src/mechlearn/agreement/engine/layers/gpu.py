@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement.engine.sums import RunningSums
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
@@ -84,7 +84,7 @@ def _reach(tensor: Tensor) -> int:
 
 def masked_mean(gradient: Tensor, sign: Tensor, environments: int, least: int) -> tuple[Tensor, Tensor]:
     """Turn sums into the AND-mask's mean in place, where they are `maskable`: see the kernel of that name."""
-    from craik.agreement.kernels import triton_tiles  # noqa: PLC0415  # needs Triton
+    from mechlearn.agreement.kernels import triton_tiles  # noqa: PLC0415  # needs Triton
 
     return triton_tiles.masked_mean(gradient, sign, environments, least)
 
@@ -124,7 +124,7 @@ class Shape(NamedTuple):
 
 def _add(sums: RunningSums, deltas: Tensor, inputs: Tensor, sizes: Sequence[int], shape: Shape | None = None) -> None:
     """Add what the kernel makes of images, of a convolution or, without a shape, of a linear layer."""
-    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
+    from mechlearn.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
 
     geometry = Geometry()
     if shape is not None:

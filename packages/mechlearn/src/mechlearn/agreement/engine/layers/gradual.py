@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.evidence.sums import EvidenceSums
-from craik.agreement.onepass.reads import gpu
-from craik.agreement.onepass.reads.products import Products
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term
-from craik.agreement.onepass.sums import LONG, RunningSums, SideBySide
+from mechlearn.agreement.engine.layers import gpu
+from mechlearn.agreement.engine.layers.products import Products
+from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS, Span, Term
+from mechlearn.agreement.engine.sums import LONG, RunningSums, SideBySide
+from mechlearn.agreement.engine.variance.sums import EvidenceSums
 
 MANY = 8
 """A parameter with at least so many reads is a recurrent layer's, most likely: its steps are not put together at once."""

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.agreement.onepass.proof.rows import WHOLE, Rows
-from craik.environments import Environments
+from mechlearn.agreement.engine.analysis.rows import WHOLE, Rows
+from mechlearn.environments import Environments
 
 
 class Layout:

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.rows import WHOLE, Read
-from craik.agreement.onepass.proof.saved import output_shape, saved, slot_shape
-from craik.agreement.onepass.reads.gradual import MANY, Spread
-from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.products import StackedProducts, products
-from craik.agreement.onepass.reads.scaling import reduced, scaled_bias, stacked
-from craik.agreement.onepass.reads.scaling import why_not as why_no_shift
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Stacked, Term
+from mechlearn.agreement.engine.analysis.rows import WHOLE, Read
+from mechlearn.agreement.engine.analysis.saved import output_shape, saved, slot_shape
+from mechlearn.agreement.engine.layers.gradual import MANY, Spread
+from mechlearn.agreement.engine.layers.layout import Layout
+from mechlearn.agreement.engine.layers.products import StackedProducts, products
+from mechlearn.agreement.engine.layers.scaling import reduced, scaled_bias, stacked
+from mechlearn.agreement.engine.layers.scaling import why_not as why_no_shift
+from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS, Stacked, Term
 
 
 class Product(NamedTuple):

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.rows import WHOLE, Read
-from craik.agreement.onepass.proof.saved import saved
-from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.scaling import reduced
-from craik.agreement.onepass.reads.terms import Stacked, Term
+from mechlearn.agreement.engine.analysis.rows import WHOLE, Read
+from mechlearn.agreement.engine.analysis.saved import saved
+from mechlearn.agreement.engine.layers.layout import Layout
+from mechlearn.agreement.engine.layers.scaling import reduced
+from mechlearn.agreement.engine.layers.terms import Stacked, Term
 
 INPUT, WEIGHT, BIAS = range(3)
 """What every normalisation's node reads."""

@@ -10,14 +10,14 @@ import torch
 from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.normalised import lengths
-from craik.agreement.onepass.evidence.sums import EvidenceSums
-from craik.agreement.onepass.reads import gpu
-from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term, chunk_length, spans
-from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums, SideBySide
-from craik.agreement.onepass.sums.units import Lengths, UnitSums, divided
+from mechlearn.agreement.engine.layers import gpu
+from mechlearn.agreement.engine.layers.layout import Layout, slices_of, starts_of
+from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS, Span, Term, chunk_length, spans
+from mechlearn.agreement.engine.sums import LONG, MOST_IN_BYTES, RunningSums, SideBySide
+from mechlearn.agreement.engine.sums.units import Lengths, UnitSums, divided
+from mechlearn.agreement.engine.variance.sums import EvidenceSums
+from mechlearn.agreement.kernels.compiled import Compiled
+from mechlearn.agreement.normalised import lengths
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
 _BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)

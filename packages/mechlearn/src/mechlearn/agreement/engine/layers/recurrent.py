@@ -15,14 +15,14 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.saved import saved
-from craik.agreement.onepass.reads import gates
-from craik.agreement.onepass.reads.gates import Past
-from craik.agreement.onepass.reads.gradual import Spread
-from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.products import Products
-from craik.agreement.onepass.reads.terms import Stacked, Term
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.saved import saved
+from mechlearn.agreement.engine.layers import gates
+from mechlearn.agreement.engine.layers.gates import Past
+from mechlearn.agreement.engine.layers.gradual import Spread
+from mechlearn.agreement.engine.layers.layout import Layout
+from mechlearn.agreement.engine.layers.products import Products
+from mechlearn.agreement.engine.layers.terms import Stacked, Term
 
 INPUT_WEIGHT, HIDDEN_WEIGHT = 1, 2
 """What the node reads beside its input; then come two biases, if there are any, and the first states."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from torch import Size, Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.rows import WHOLE, Read
-from craik.agreement.onepass.proof.saved import output_shape, saved, slot_shape
-from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Stacked, Term
+from mechlearn.agreement.engine.analysis.rows import WHOLE, Read
+from mechlearn.agreement.engine.analysis.saved import output_shape, saved, slot_shape
+from mechlearn.agreement.engine.layers.layout import Layout
+from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS, Stacked, Term
 
 Factor = Callable[[Node, int], Tensor | float]
 """From a node and a slot to d output / d slot, component by component; it broadcasts with delta."""

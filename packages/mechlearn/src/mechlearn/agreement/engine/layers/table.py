@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.reads import convolution, embedding, matrices, normalisation, recurrent, scaling
-from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.matrices import Product
-from craik.agreement.onepass.reads.terms import Term
+from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.layers import convolution, embedding, matrices, normalisation, recurrent, scaling
+from mechlearn.agreement.engine.layers.layout import Layout
+from mechlearn.agreement.engine.layers.matrices import Product
+from mechlearn.agreement.engine.layers.terms import Term
 
 
 class Formula(NamedTuple):

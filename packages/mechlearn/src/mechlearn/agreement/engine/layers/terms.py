@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.evidence.sums import EvidenceSums
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.engine.variance.sums import EvidenceSums
 
 CHUNK_ELEMENTS = 2**18
 """Elements of environment gradients formed at a time: 1 MiB of float32, which stays in a core's second-level cache. Smaller

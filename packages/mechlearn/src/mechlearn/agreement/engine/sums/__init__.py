@@ -1,6 +1,6 @@
 """What environments' gradients of one parameter add up to while they stream by: one file a way to take them in."""
 
-from craik.agreement.onepass.sums.beside import SideBySide
-from craik.agreement.onepass.sums.running import LONG, MOST_IN_BYTES, WIDE, RunningSums
+from mechlearn.agreement.engine.sums.batched import SideBySide
+from mechlearn.agreement.engine.sums.running import LONG, MOST_IN_BYTES, WIDE, RunningSums
 
 __all__ = ["LONG", "MOST_IN_BYTES", "WIDE", "RunningSums", "SideBySide"]

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.sums.running import RunningSums
-from craik.agreement.rules import Statistics
+from mechlearn.agreement.engine.sums.running import RunningSums
+from mechlearn.agreement.kernels.compiled import Compiled
+from mechlearn.agreement.rules import Statistics
 
 SMALL = 2**14
 """Parameters of fewer components wait for each other: a rule's operations cost more to call than to carry out."""

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.rules import Statistics
+from mechlearn.agreement.kernels.compiled import Compiled
+from mechlearn.agreement.rules import Statistics
 
 
 class RunningSums:
@@ -28,7 +28,7 @@ class RunningSums:
     Attributes:
         needs: the optional statistics that are known of all environments so far.
         gradient: the sum of gradients, or None before the first.
-        held: the optional sums, by their names in `craik.agreement.Statistics`.
+        held: the optional sums, by their names in `mechlearn.agreement.Statistics`.
         in_whole: gradients should come by `add`, each as a whole, and not as sums or in parts.
     """
 

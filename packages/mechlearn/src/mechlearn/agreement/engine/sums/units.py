@@ -1,12 +1,12 @@
-"""Sums of environment gradients divided by their norms, as `craik.agreement.normalised` defines it, and those norms."""
+"""Sums of environment gradients divided by their norms, as `mechlearn.agreement.normalised` defines it, and those norms."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.normalised import lengths, or_one
-from craik.agreement.onepass.sums.running import LONG, RunningSums
+from mechlearn.agreement.engine.sums.running import LONG, RunningSums
+from mechlearn.agreement.kernels.compiled import Compiled
+from mechlearn.agreement.normalised import lengths, or_one
 
 
 class UnitSums(RunningSums):

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.environments import Environments
+from mechlearn.environments import Environments
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.evidence.clusters import Clusters, by_example, by_halves
-from craik.agreement.onepass.evidence.memory import Memory, sizes_of
-from craik.agreement.onepass.evidence.room import Room
-from craik.agreement.onepass.evidence.sums import EvidenceSums
-from craik.agreement.onepass.proof.rows import WHOLE, Read
-from craik.agreement.onepass.proof.saved import output_shape, saved
-from craik.agreement.onepass.reads.convolution import WEIGHT
-from craik.agreement.standard_errors import StandardErrors
-from craik.environments import Environments
+from mechlearn.agreement.engine.analysis.rows import WHOLE, Read
+from mechlearn.agreement.engine.analysis.saved import output_shape, saved
+from mechlearn.agreement.engine.layers.convolution import WEIGHT
+from mechlearn.agreement.engine.variance.clusters import Clusters, by_example, by_halves
+from mechlearn.agreement.engine.variance.memory import Memory, sizes_of
+from mechlearn.agreement.engine.variance.scratch import Room
+from mechlearn.agreement.engine.variance.sums import EvidenceSums
+from mechlearn.agreement.kernels.compiled import Compiled
+from mechlearn.agreement.standard_errors import StandardErrors
+from mechlearn.environments import Environments
 
 SMALL = 2**12
 """Parameters of at most so many components have a gradient for each example, where their formula gives one cheaply."""

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.evidence.room import MOST, Room
+from mechlearn.agreement.engine.variance.scratch import MOST, Room
+from mechlearn.agreement.kernels.compiled import Compiled
 
 WEIGHTS = frozenset({"precision", "weighted", "weighted_square", "variance"})
 """Statistics that take the standard errors themselves, in float64."""

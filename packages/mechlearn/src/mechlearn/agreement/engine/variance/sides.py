@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.evidence.moments import wallace
-from craik.agreement.onepass.evidence.room import Room
+from mechlearn.agreement.engine.variance.moments import wallace
+from mechlearn.agreement.engine.variance.scratch import Room
+from mechlearn.agreement.kernels.compiled import Compiled
 
 
 class Sides:

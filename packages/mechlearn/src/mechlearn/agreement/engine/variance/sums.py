@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.evidence.clusters import Clusters
-from craik.agreement.onepass.evidence.memory import Memory
-from craik.agreement.onepass.evidence.moments import SIDES, WEIGHTS, add_evidence, moments, squared_error
-from craik.agreement.onepass.evidence.room import Room
-from craik.agreement.onepass.evidence.sides import Sides
-from craik.agreement.onepass.sums import RunningSums
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.engine.variance.clusters import Clusters
+from mechlearn.agreement.engine.variance.memory import Memory
+from mechlearn.agreement.engine.variance.moments import SIDES, WEIGHTS, add_evidence, moments, squared_error
+from mechlearn.agreement.engine.variance.scratch import Room
+from mechlearn.agreement.engine.variance.sides import Sides
+from mechlearn.agreement.kernels.compiled import Compiled
 
 TILE = 2**16
 """Components whose evidence is taken at a time: what it takes several passes over stays in cache."""

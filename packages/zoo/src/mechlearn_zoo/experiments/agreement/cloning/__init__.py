@@ -1,7 +1,7 @@
 """Cloning an expert over levels, by rules that test whether levels differ."""
 
-from craik.experiments.agreement.cloning import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.cloning import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="cloning-conflict",

@@ -1,7 +1,7 @@
 """What is claimed of cloning with levels as environments; written before any recorded run."""
 
-from craik.experiments.agreement.cloning.run import TESTING
-from craik.lab import Claim, Measure, Measurement, Rows, at_most, bootstrap, low_above, low_at_least, number
+from claimlab import Claim, Measure, Measurement, Rows, at_most, bootstrap, low_above, low_at_least, number
+from mechlearn_zoo.experiments.agreement.cloning.run import TESTING
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.agreement.cloning.claims import selected
-from craik.experiments.agreement.cloning.run import METHODS, TESTING
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.agreement.cloning.claims import selected
+from mechlearn_zoo.experiments.agreement.cloning.run import METHODS, TESTING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,12 +14,12 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Record, Rule, decay_masked
-from craik.experiments.agreement.clones import divergence, evaluate, make_network
-from craik.lab import Preset, Row, check_limits
-from craik.tasks.pictures import cloning
-from craik.tasks.pictures.cloning import Recording
-from craik.tasks.pictures.textured_grid.recording import record
+from claimlab import Preset, Row, check_limits
+from mechlearn.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Record, Rule, decay_masked
+from mechlearn_zoo.experiments.agreement.clones import divergence, evaluate, make_network
+from mechlearn_zoo.tasks.pictures import cloning
+from mechlearn_zoo.tasks.pictures.cloning import Recording
+from mechlearn_zoo.tasks.pictures.textured_grid.recording import record
 
 
 class Method(NamedTuple):

@@ -1,7 +1,7 @@
 """Behavioural cloning over levels with the temporal AND-mask (thesis section 3.3.3)."""
 
-from craik.experiments.agreement.coinrun import claims, figures, ranges, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.coinrun import claims, figures, ranges, run
 
 EXPERIMENT = Experiment(
     name="coinrun",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from craik.experiments.agreement.coinrun.optimisers import Method
-from craik.lab import Claim, Measurement, Row, Rows, at_least, between, bootstrap, low_above
+from claimlab import Claim, Measurement, Row, Rows, at_least, between, bootstrap, low_above
+from mechlearn_zoo.experiments.agreement.coinrun.optimisers import Method
 
 
 def best(rows: Rows, method: Method, key: str) -> list[float]:
@@ -65,7 +65,7 @@ def decoupling(rows: Rows) -> Measurement | None:
 _PRESETS = ("quick", "finalists", "paper")
 # Of a setting that is drawn from its range and not chosen, about half lies in the printed one at most.
 _SHARE = at_least(0.75, of="share of the AND-mask's finalists with one in that range, mean over seeds,")
-_BETWEEN = "Written after the rows of `quick` and of recordings; before those of `craik run coinrun --preset finalists`."
+_BETWEEN = "Written after the rows of `quick` and of recordings; before those of `mechlearn run coinrun --preset finalists`."
 
 
 def _claim(name: str, text: str, key: str) -> Claim:
@@ -80,7 +80,7 @@ def _claim(name: str, text: str, key: str) -> Claim:
         "its averages start from 0 and take longer than such a run, and most trials never found the goal. Then 18 epochs, with "
         "the correction. On a recording of the game, with an expert that fell far short of the texts' and the small network: 5 "
         "trials without the correction, then 6 with it and lower learning rates, which left a third of the mask's lag. Then "
-        "`craik run coinrun --preset finalists`, six fresh seeds, five finalists of 12 trials: ahead on four seeds of six. At "
+        "`run coinrun --preset finalists`, six fresh seeds, 5 finalists of 12 trials: ahead on four seeds of six. At "
         "first the median alone was asked to be above 0.",
     )
 
@@ -142,7 +142,7 @@ CLAIMS = (
             condition=_SHARE.at(*_PRESETS),
             tried="On the grid world, two finalists a seed of eight trials, and on recordings two of five and of six: searches "
             "that hardly leave where they begin. Written after these rows had been recorded. Then, unchanged, five finalists "
-            "of twelve trials (`craik run coinrun --preset finalists`), six fresh seeds.",
+            "of twelve trials (`mechlearn run coinrun --preset finalists`), six fresh seeds.",
         )
         for name, key, words, low, high in (
             ("learning-rate", "lr", "learning rate", 0.0063, 0.0080),

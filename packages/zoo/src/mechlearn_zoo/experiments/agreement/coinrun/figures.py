@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.agreement.coinrun.run import METHODS
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.agreement.coinrun.run import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from craik.agreement import AdamForm, TemporalAndMaskAdam
+from mechlearn.agreement import AdamForm, TemporalAndMaskAdam
 
 Method = Literal["adam", "and-mask"]
 Correction = Literal["none", "moments"]

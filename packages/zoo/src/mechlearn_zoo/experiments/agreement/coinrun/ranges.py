@@ -1,4 +1,4 @@
-"""What `craik sweep coinrun` draws: the same ranges as the experiment's own searches, for both optimisers."""
+"""What `mechlearn sweep coinrun` draws: the same ranges as the experiment's own searches, for both optimisers."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -6,9 +6,9 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from craik.experiments.agreement.coinrun.optimisers import BETA1, BETA3, THRESHOLD, WEIGHT_DECAY, Method, Settings
-from craik.experiments.agreement.coinrun.run import METHODS, PRESETS, Config, load, train
-from craik.lab import Choice, LogUniform, Objective, Positive, Ranges, Row, Rows, Share, Single, Uniform, number
+from claimlab import Choice, LogUniform, Objective, Positive, Ranges, Row, Rows, Share, Single, Uniform, number
+from mechlearn_zoo.experiments.agreement.coinrun.optimisers import BETA1, BETA3, THRESHOLD, WEIGHT_DECAY, Method, Settings
+from mechlearn_zoo.experiments.agreement.coinrun.run import METHODS, PRESETS, Config, load, train
 
 
 @dataclass(frozen=True)

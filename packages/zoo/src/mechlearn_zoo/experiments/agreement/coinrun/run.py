@@ -5,8 +5,8 @@ never seen. Every step's batch comes from one level, so the mask keeps what leve
 searched by Optuna's TPE on equal budgets, selected on held-out levels; the best trials' settings are then trained anew and
 reported on test levels.
 
-Without a recording of CoinRun (`craik coinrun collect` makes one, `--recording FILE` reads it) the levels are those of a grid
-world with textures, `craik.tasks.pictures.textured_grid`: real computation on a simpler game, not the texts' data.
+Without a recording of CoinRun (`mechlearn coinrun collect` makes one, `--recording FILE` reads it) the levels are those of a
+grid world with textures, `mechlearn_zoo.tasks.pictures.textured_grid`: real computation on a simpler game, not the texts' data.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import torch
 from annotated_types import Ge
 from torch import Generator
 
-from craik.experiments.agreement.clones import divergence, evaluate, make_network
-from craik.experiments.agreement.coinrun.optimisers import (
+from claimlab import LabError, Positive, Preset, Row, check_limits, checkpoint, number
+from mechlearn_zoo.experiments.agreement.clones import divergence, evaluate, make_network
+from mechlearn_zoo.experiments.agreement.coinrun.optimisers import (
     Correction,
     Method,
     Settings,
@@ -31,11 +32,10 @@ from craik.experiments.agreement.coinrun.optimisers import (
     middle,
     suggest,
 )
-from craik.lab import LabError, Positive, Preset, Row, check_limits, checkpoint, number
-from craik.tasks.pictures import cloning
-from craik.tasks.pictures.cloning import Recording
-from craik.tasks.pictures.textured_grid.levels import World
-from craik.tasks.pictures.textured_grid.recording import record
+from mechlearn_zoo.tasks.pictures import cloning
+from mechlearn_zoo.tasks.pictures.cloning import Recording
+from mechlearn_zoo.tasks.pictures.textured_grid.levels import World
+from mechlearn_zoo.tasks.pictures.textured_grid.recording import record
 
 METHODS: tuple[Method, ...] = ("adam", "and-mask")
 
@@ -47,7 +47,7 @@ class Config:
     seed: int = 0
     """Of the grid world's levels, the searches and the finalists' weights and batches."""
     recording: str = ""
-    """A file that craik coinrun collect wrote; empty for the grid world with textures."""
+    """A file that mechlearn coinrun collect wrote; empty for the grid world with textures."""
     levels: Annotated[int, Ge(2), "the mask keeps what levels agree on"] = 64
     """Training levels of the grid world, two or more; a recording has its own."""
     states: Annotated[int, Ge(1)] = 64
@@ -126,7 +126,7 @@ def load(config: Config) -> Recording:
         if len(data.train.levels.unique()) < 2:
             raise LabError(
                 f"a recording must have two training levels or more, as the mask keeps what they agree on, but found one in "
-                f"{config.recording}; collect more with craik coinrun collect --levels 64"
+                f"{config.recording}; collect more with mechlearn coinrun collect --levels 64"
             )
         return data
     counts = (config.levels, config.states, config.validation, config.test)

@@ -1,7 +1,7 @@
 """A benchmark of domain generalisation, on which the AND-mask has no advantage."""
 
-from craik.experiments.agreement.coloured_digits import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.coloured_digits import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="coloured-digits",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from craik.lab import Claim, Condition, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Condition, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, number
 
 SELECTIONS = ("training-domain", "leave-one-out", "oracle")
 

@@ -7,12 +7,12 @@ import numpy as np
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.agreement import Agreement, AndMask, Mean, MedianSign, Rule, SandMask, SignalToNoiseMask
-from craik.methods.environments import iga_penalty
-from craik.nn.adversarial import Adversarial
-from craik.nn.perceptrons import mlp
-from craik.penalties import fishr_penalty, irm_penalty, pcgrad_gradients, vrex_penalty
-from craik.tasks.pictures.coloured_digits import Split
+from mechlearn.agreement import Agreement, AndMask, Mean, MedianSign, Rule, SandMask, SignalToNoiseMask
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.penalties import fishr_penalty, irm_penalty, pcgrad_gradients, vrex_penalty
+from mechlearn_zoo.methods.environments import iga_penalty
+from mechlearn_zoo.nn.adversarial import Adversarial
+from mechlearn_zoo.tasks.pictures.coloured_digits import Split
 
 METHODS = ("erm", "irm", "vrex", "fishr", "iga", "dann", "sand-mask", "and-mask")
 RIVALS = ("erm", "and-mask", "signal-to-noise", "median-sign", "pcgrad")

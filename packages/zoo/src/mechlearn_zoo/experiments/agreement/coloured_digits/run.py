@@ -14,21 +14,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement
-from craik.experiments.agreement.coloured_digits.methods import (
-    METHODS,
-    PENALISED,
-    RIVALS,
-    Flattened,
-    Network,
-    Trial,
-    backward,
-    draw,
-    plain_loss,
-    rule_of,
-    weight_of,
-)
-from craik.lab import (
+from claimlab import (
     Choice,
     EarlyStopping,
     LogUniform,
@@ -42,7 +28,21 @@ from craik.lab import (
     check_limits,
     number,
 )
-from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
+from mechlearn.agreement import Agreement
+from mechlearn_zoo.experiments.agreement.coloured_digits.methods import (
+    METHODS,
+    PENALISED,
+    RIVALS,
+    Flattened,
+    Network,
+    Trial,
+    backward,
+    draw,
+    plain_loss,
+    rule_of,
+    weight_of,
+)
+from mechlearn_zoo.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 
 @dataclass(frozen=True)

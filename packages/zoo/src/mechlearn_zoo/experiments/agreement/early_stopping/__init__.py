@@ -1,7 +1,7 @@
 """Wrong labels by share and by number of images, with early stopping for all (ours; issue 'Does it help anyone?')."""
 
-from craik.experiments.agreement.early_stopping import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.early_stopping import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="early-stopping",

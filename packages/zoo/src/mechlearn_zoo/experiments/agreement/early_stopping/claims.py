@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Row, Rows, bootstrap, low_above, low_at_least, number
+from claimlab import Claim, Measurement, Row, Rows, bootstrap, low_above, low_at_least, number
 
 Judge = Literal["clean", "noisy"]
 """Labels of the validation images: true ones, or with as many wrong ones as in training."""

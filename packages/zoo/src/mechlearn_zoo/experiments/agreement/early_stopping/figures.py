@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.agreement.early_stopping.claims import Judge, added
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.agreement.early_stopping.claims import Judge, added
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

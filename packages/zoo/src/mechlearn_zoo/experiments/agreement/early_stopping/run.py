@@ -11,11 +11,11 @@ from typing import Annotated
 import torch
 from annotated_types import Ge, Interval, MinLen
 
-from craik.agreement import AndMask, Mean
-from craik.experiments.agreement.per_example import ALL_DIGITS, WIDTHS, Training, accuracy, fit, load, make_model
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
-from craik.tasks.pictures.digits import CLASSES
-from craik.tasks.pictures.images import Images, with_random_labels
+from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, number
+from mechlearn.agreement import AndMask, Mean
+from mechlearn_zoo.experiments.agreement.per_example import ALL_DIGITS, WIDTHS, Training, accuracy, fit, load, make_model
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
+from mechlearn_zoo.tasks.pictures.images import Images, with_random_labels
 
 Size = Annotated[int, Interval(ge=80, le=ALL_DIGITS), "a batch has 80, and the other digits are for validation and test"]
 Part = Annotated[float, Interval(gt=0, lt=1), "some labels are wrong and some are right"]

@@ -1,7 +1,7 @@
 """A quarter of the labels is wrong (thesis section 3.3.2, figure 3.9)."""
 
-from craik.experiments.agreement.label_noise import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.label_noise import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="label-noise",

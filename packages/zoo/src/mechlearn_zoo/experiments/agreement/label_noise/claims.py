@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     Claim,
     Measurement,
     Row,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.agreement.label_noise.claims import selected
-from craik.lab import COLOURS, Rows, band, panels
-from craik.tasks.pictures.digits import CLASSES
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.agreement.label_noise.claims import selected
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,7 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import Ge, Interval, MinLen
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule
-from craik.experiments.agreement.per_example import WIDTHS, Data, Training, accuracy, check_images, fit, load, make_model
-from craik.lab import (
+from claimlab import (
     Choice,
     LogUniform,
     Objective,
@@ -28,8 +26,19 @@ from craik.lab import (
     checkpoint,
     number,
 )
-from craik.tasks.pictures.digits import CLASSES
-from craik.tasks.pictures.images import Images, with_random_labels
+from mechlearn.agreement import AndMask, GeometricMean, Mean, Rule
+from mechlearn_zoo.experiments.agreement.per_example import (
+    WIDTHS,
+    Data,
+    Training,
+    accuracy,
+    check_images,
+    fit,
+    load,
+    make_model,
+)
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
+from mechlearn_zoo.tasks.pictures.images import Images, with_random_labels
 
 Method = Literal["mean", "and-mask", "geometric"]
 

@@ -1,7 +1,7 @@
 """A patchwork in linear regression, and the solution that all environments share (the published code's notebook)."""
 
-from craik.experiments.agreement.linear import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.linear import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="linear",

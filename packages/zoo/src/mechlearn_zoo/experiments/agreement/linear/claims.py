@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_at_most, low_at_least, number
+from claimlab import Claim, Measurement, Rows, bootstrap, high_at_most, low_at_least, number
 
 INVARIANT = (0.0, 0.0, 0.0, 0.0, 3.0)
 """The solution that any two environments show; without weight decay it would be 10 / 3 in the last place."""

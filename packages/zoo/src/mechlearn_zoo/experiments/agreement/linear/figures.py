@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.agreement.linear.run import RULES
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.agreement.linear.run import RULES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

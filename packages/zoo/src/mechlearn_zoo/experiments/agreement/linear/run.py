@@ -14,9 +14,9 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
-from craik.lab import Positive, Preset, Row, check_limits, number
-from craik.tasks.boards.linear_units import linear_units
+from claimlab import Positive, Preset, Row, check_limits, number
+from mechlearn.agreement import AndMask, GeometricMean, Mean, Rule, combine
+from mechlearn_zoo.tasks.boards.linear_units import linear_units
 
 RULES: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(1.0), "geometric-mean": GeometricMean(1.0)}
 SUBSETS = {"all": slice(0, 4), "first two": slice(0, 2), "last two": slice(2, 4)}

@@ -1,7 +1,7 @@
 """Memorising random labels, and how the AND-mask hinders it (thesis section 3.3.2, figure 3.8)."""
 
-from craik.experiments.agreement.memorisation import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.memorisation import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="memorisation",

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from craik.experiments.agreement.memorisation.run import Labels
-from craik.lab import (
+from claimlab import (
     Claim,
     EachSeed,
     Measure,
@@ -18,6 +17,7 @@ from craik.lab import (
     low_above,
     number,
 )
+from mechlearn_zoo.experiments.agreement.memorisation.run import Labels
 
 
 def unregularised(measure: Measure) -> Measure:

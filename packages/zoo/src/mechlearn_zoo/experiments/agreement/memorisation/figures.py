@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.lab import COLOURS, Rows, band, colour, panels
-from craik.tasks.pictures.digits import CLASSES
+from claimlab import COLOURS, Rows, band, colour, panels
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,8 +13,10 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 from torch import Tensor, nn
 
-from craik.agreement import AndMask, Mean, Rule
-from craik.experiments.agreement.per_example import (
+from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, number
+from mechlearn.agreement import AndMask, Mean, Rule
+from mechlearn.nn.perceptrons import Dropout
+from mechlearn_zoo.experiments.agreement.per_example import (
     WIDTHS,
     Batch,
     Data,
@@ -25,11 +27,9 @@ from craik.experiments.agreement.per_example import (
     load,
     make_model,
 )
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
-from craik.nn.convolutions import Norm
-from craik.nn.perceptrons import Dropout
-from craik.tasks.pictures.digits import CLASSES
-from craik.tasks.pictures.images import ImageData, Images, pixels, with_random_labels
+from mechlearn_zoo.nn.convolutions import Norm
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
+from mechlearn_zoo.tasks.pictures.images import ImageData, Images, pixels, with_random_labels
 
 Labels = Literal["true", "random"]
 Regulariser = Literal["none", "l2", "dropout"]

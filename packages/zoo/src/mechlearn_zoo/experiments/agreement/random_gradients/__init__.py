@@ -1,7 +1,7 @@
 """How fast the AND-mask silences pure noise (thesis section 3.2.3)."""
 
-from craik.experiments.agreement.random_gradients import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.random_gradients import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="random-gradients",

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, at_most, bootstrap, equal, high_at_most, low_above, number, within
+from claimlab import Claim, Measurement, Rows, at_most, bootstrap, equal, high_at_most, low_above, number, within
 
 
 def slope(rows: Rows, x: str, y: str, log_x: bool) -> Measurement | None:

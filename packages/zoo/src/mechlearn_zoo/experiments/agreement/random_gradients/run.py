@@ -9,9 +9,9 @@ from typing import Annotated
 import torch
 from annotated_types import Ge, Interval, MinLen
 
-from craik.agreement import AndMask, Mean, Rule, combine
-from craik.lab import Preset, Row, check_limits, number
-from craik.surfaces import proposition_2_bound
+from claimlab import Preset, Row, check_limits, number
+from mechlearn.agreement import AndMask, Mean, Rule, combine
+from mechlearn.surfaces import proposition_2_bound
 
 
 @dataclass(frozen=True)

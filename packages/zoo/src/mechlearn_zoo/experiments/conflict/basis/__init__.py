@@ -1,7 +1,7 @@
 """In which basis do the environments disagree? Chosen for each layer by environments held out."""
 
-from craik.experiments.conflict.basis import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.basis import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-basis",

@@ -1,6 +1,6 @@
 """What is claimed of the choice of a basis; written before any recorded run."""
 
-from craik.lab import Claim, Greatest, OverSeeds, at_least, at_most
+from claimlab import Claim, Greatest, OverSeeds, at_least, at_most
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _TRIED = "A prototype on seeds 1000 and 1001 and this code on 1002, once each; nothing was set by what came out."

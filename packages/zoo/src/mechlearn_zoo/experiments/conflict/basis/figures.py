@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.conflict.basis.run import BASES, BOARDS
-from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies
-from craik.lab import Rows, panels
+from claimlab import Rows, panels
+from mechlearn_zoo.experiments.conflict.basis.run import BASES, BOARDS
+from mechlearn_zoo.experiments.conflict.shortcuts.accuracies import draw_accuracies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

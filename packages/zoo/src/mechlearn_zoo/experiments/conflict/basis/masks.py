@@ -1,8 +1,9 @@
 """A linear layer's masks in two bases, from its moments, and what each leaves of the disagreement in other environments.
 
 For a linear layer with inputs a and output gradients d, environment e's weight gradient is g_e = mean_i d_i a_i^T. A mask of
-components is Gail and Simon's test of each weight (`craik.agreement.Qualitative`; with a hundred examples of an environment z
-is taken for normal). A mask of directions takes out the eigenvectors of T - S of the layer's inputs, as in `conflict-rotated`.
+components is Gail and Simon's test of each weight (`mechlearn.agreement.Qualitative`; with a hundred examples of an environment
+z is taken for normal). A mask of directions takes out the eigenvectors of T - S of the layer's inputs, as in
+`conflict-rotated`.
 
 Either is decided on some of the environments and looked at in the others: of what it lets through, what differs beyond noise,
 T, and what is in common, S, summed over the layer's weights. A mask in the wrong basis leaves more of T: of coordinates that
@@ -17,9 +18,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.agreement import Heterogeneous, Statistics
-from craik.agreement.rules.critical import qualitative_critical
-from craik.experiments.conflict.shortcuts.directions import apart
+from mechlearn.agreement import Heterogeneous, Statistics
+from mechlearn.agreement.rules.critical import qualitative_critical
+from mechlearn_zoo.experiments.conflict.shortcuts.directions import apart
 
 LEVEL = 0.2
 """Of Gail and Simon's test."""
@@ -111,7 +112,7 @@ def of_directions(found: Moments) -> Directions:
 
 
 def of_units(found: Moments) -> Components:
-    """Return `craik.agreement.Heterogeneous`'s mask by unit: out are those whose weights differ by more than they share."""
+    """Return `mechlearn.agreement.Heterogeneous`'s mask by unit: out are those whose weights differ by more than they share."""
     gradients, variances = (moment.double() for moment in (found.gradients, found.variances))
     statistics = Statistics(len(gradients), gradients.sum(0), square=gradients.square().sum(0), variance=variances.sum(0))
     return Components(Heterogeneous("unit").consume(statistics).survives.bool())

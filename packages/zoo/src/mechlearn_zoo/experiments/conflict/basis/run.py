@@ -15,7 +15,8 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.conflict.basis.masks import (
+from claimlab import Preset, Row, Share, computed
+from mechlearn_zoo.experiments.conflict.basis.masks import (
     Components,
     Mask,
     disagreement,
@@ -25,10 +26,9 @@ from craik.experiments.conflict.basis.masks import (
     of_eigenbasis,
     of_units,
 )
-from craik.experiments.conflict.shortcuts.directions import backward, forward
-from craik.experiments.conflict.shortcuts.looks import Looks, outcome
-from craik.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
-from craik.lab import Preset, Row, Share, computed
+from mechlearn_zoo.experiments.conflict.shortcuts.directions import backward, forward
+from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks, outcome
+from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
 
 BOARDS = {
     "16": Board(),

@@ -1,7 +1,7 @@
 """What tests for conflict gain where sites write the label in codes of their own."""
 
-from craik.experiments.conflict.codes import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.codes import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-codes",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from craik.experiments.conflict.tables import STREAMS
-from craik.lab import Claim, Least, Paired, low_above, low_at_least
+from claimlab import Claim, Least, Paired, low_above, low_at_least
+from mechlearn_zoo.experiments.conflict.tables import STREAMS
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.conflict.codes.run import COMPARED
-from craik.experiments.conflict.methods import METHODS
-from craik.lab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.conflict.codes.run import COMPARED
+from mechlearn_zoo.experiments.conflict.methods import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

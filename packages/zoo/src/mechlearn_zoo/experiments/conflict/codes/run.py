@@ -9,9 +9,9 @@ from typing import Annotated
 
 from annotated_types import Ge, MinLen
 
-from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.tables import Sites, table, train
-from craik.lab import Preset, Row, check_limits
+from claimlab import Preset, Row, check_limits
+from mechlearn_zoo.experiments.conflict.methods import METHODS
+from mechlearn_zoo.experiments.conflict.tables import Sites, table, train
 
 COMPARED = (
     "mean", "and-mask", "qualitative", "qualitative-decay", "homogeneous", "homogeneous-decay", "heterogeneous", "input-decay",

@@ -1,7 +1,7 @@
 """Coloured digits: a shortcut that agrees in sign and differs in size."""
 
-from craik.experiments.conflict.colours import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.colours import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-colours",

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from craik.experiments.conflict.colours.run import COMPARED
-from craik.lab import (
+from claimlab import (
     Claim,
     Condition,
     Greatest,
@@ -17,6 +16,7 @@ from craik.lab import (
     low_at_least,
     number,
 )
+from mechlearn_zoo.experiments.conflict.colours.run import COMPARED
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _TRIED = (

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.conflict.colours.claims import selected
-from craik.experiments.conflict.colours.run import COMPARED
-from craik.experiments.conflict.methods import METHODS
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.conflict.colours.claims import selected
+from mechlearn_zoo.experiments.conflict.colours.run import COMPARED
+from mechlearn_zoo.experiments.conflict.methods import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

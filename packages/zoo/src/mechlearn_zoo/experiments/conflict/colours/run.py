@@ -14,13 +14,13 @@ from annotated_types import Ge
 from torch import Generator, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
-from craik.lab import EarlyStopping, Preset, Row, check_limits, computed
-from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
+from claimlab import EarlyStopping, Preset, Row, check_limits, computed
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
+from mechlearn_zoo.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 COMPARED = ("mean", "and-mask", "qualitative-decay", "homogeneous-decay", "heterogeneous-decay", "input-decay")
-"""Names of `craik.experiments.conflict.methods.METHODS`."""
+"""Names of `mechlearn_zoo.experiments.conflict.methods.METHODS`."""
 
 SELECTIONS = ("training-domain", "oracle")
 """Rules that select a trial, each of which also stops it where its own examples are best."""

@@ -1,7 +1,7 @@
 """Single examples as environments: what counting heads and clipping do against wrong labels."""
 
-from craik.experiments.conflict.examples import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.examples import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-examples",

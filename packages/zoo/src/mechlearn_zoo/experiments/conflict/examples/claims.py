@@ -1,6 +1,6 @@
 """What is claimed of single examples as environments; written before any recorded run."""
 
-from craik.lab import (
+from claimlab import (
     Claim,
     Measurement,
     OverSeeds,

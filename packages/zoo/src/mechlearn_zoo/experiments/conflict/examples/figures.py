@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.conflict.examples.run import BOARDS, METHODS
-from craik.lab import COLOURS, Rows, colour, panels
-from craik.tasks.pictures.digits import CLASSES
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.conflict.examples.run import BOARDS, METHODS
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

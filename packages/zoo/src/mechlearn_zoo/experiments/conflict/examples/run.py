@@ -16,12 +16,12 @@ from torch import Generator, Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
 
-from craik.agreement import AndMask, Mean, Rule, SignalToNoiseMask, combine
-from craik.lab import Positive, Preset, Row, check_limits
-from craik.methods.environments import clipped_mean
-from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.digits import CLASSES, digits
-from craik.tasks.pictures.images import ImageData, Images, with_random_labels
+from claimlab import Positive, Preset, Row, check_limits
+from mechlearn.agreement import AndMask, Mean, Rule, SignalToNoiseMask, combine
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.methods.environments import clipped_mean
+from mechlearn_zoo.tasks.pictures.digits import CLASSES, digits
+from mechlearn_zoo.tasks.pictures.images import ImageData, Images, with_random_labels
 
 
 class Combination(NamedTuple):

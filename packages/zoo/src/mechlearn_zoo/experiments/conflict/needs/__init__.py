@@ -1,7 +1,7 @@
 """What the AND-mask's win on the spirals needs."""
 
-from craik.experiments.conflict.needs import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.needs import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-needs",

@@ -1,7 +1,7 @@
 """What is claimed of the AND-mask's needs; written before any recorded run."""
 
-from craik.experiments.conflict.needs.run import VARIANTS
-from craik.lab import Claim, Greatest, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap
+from claimlab import Claim, Greatest, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap
+from mechlearn_zoo.experiments.conflict.needs.run import VARIANTS
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _SUPPRESSES = "thesis section 3.3.1: L1 or L2 suppresses units that start out tuned to shortcuts"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.conflict.needs.run import VARIANTS
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.conflict.needs.run import VARIANTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,11 +13,11 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.agreement import Agreement, AndMask, Mean, Rule, decay_masked
-from craik.experiments.conflict.methods import kept, rotation
-from craik.experiments.conflict.shortcuts.looks import Looks, outcome
-from craik.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
-from craik.lab import Preset, Row, computed
+from claimlab import Preset, Row, computed
+from mechlearn.agreement import Agreement, AndMask, Mean, Rule, decay_masked
+from mechlearn_zoo.experiments.conflict.methods import kept, rotation
+from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks, outcome
+from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
 
 AND = AndMask(1.0, rescale=True)
 

@@ -1,7 +1,7 @@
 """What tests for conflict do where there is none."""
 
-from craik.experiments.conflict.null import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.null import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-null",

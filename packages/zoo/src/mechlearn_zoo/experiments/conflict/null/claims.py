@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from craik.experiments.conflict.tables import STREAMS
-from craik.lab import Claim, Least, Measurement, Paired, Rows, bootstrap, high_at_most, low_at_least, number
+from claimlab import Claim, Least, Measurement, Paired, Rows, bootstrap, high_at_most, low_at_least, number
+from mechlearn_zoo.experiments.conflict.tables import STREAMS
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 

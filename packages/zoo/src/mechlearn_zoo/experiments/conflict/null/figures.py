@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.conflict.null.run import COMPARED
-from craik.lab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.conflict.null.run import COMPARED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

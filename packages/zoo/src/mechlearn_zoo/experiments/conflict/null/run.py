@@ -11,10 +11,10 @@ from typing import Annotated
 import torch
 from annotated_types import Ge, MinLen
 
-from craik.agreement import Agreement, Homogeneous, Qualitative, Rule, StandardErrors
-from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.tables import Sites, table, train
-from craik.lab import Preset, Row, Share, check_limits
+from claimlab import Preset, Row, Share, check_limits
+from mechlearn.agreement import Agreement, Homogeneous, Qualitative, Rule, StandardErrors
+from mechlearn_zoo.experiments.conflict.methods import METHODS
+from mechlearn_zoo.experiments.conflict.tables import Sites, table, train
 
 COMPARED = ("mean", "and-mask", "qualitative", "qualitative-decay", "homogeneous", "homogeneous-decay")
 

@@ -1,7 +1,7 @@
 """Rules that test for conflict beside what others do with environments."""
 
-from craik.experiments.conflict.peers import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.peers import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-peers",

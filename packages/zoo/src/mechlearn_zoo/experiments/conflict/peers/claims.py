@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from craik.lab import Claim, Least, Measure, Measurement, Rows, bootstrap, low_above, low_at_least, number
+from claimlab import Claim, Least, Measure, Measurement, Rows, bootstrap, low_above, low_at_least, number
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _OTHERS = ("IRM", "V-REx", "Fishr", "group DRO", "Fish")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.conflict.peers.run import BOARDS, RULES, STRENGTHS
-from craik.lab import COLOURS, Rows, number, panels
+from claimlab import COLOURS, Rows, number, panels
+from mechlearn_zoo.experiments.conflict.peers.run import BOARDS, RULES, STRENGTHS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,16 +12,16 @@ from torch import Generator, Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy, one_hot
 
-from craik.agreement import AndMask, SandMask, SignalToNoiseMask
-from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
-from craik.experiments.conflict.tables import Sites, Table, accuracy, batches, look, table
-from craik.lab import EarlyStopping, Preset, Row
-from craik.methods.environments import fish_gradients
-from craik.nn.perceptrons import mlp
-from craik.params import Params
-from craik.penalties import fishr_penalty, group_dro_loss, irm_penalty, screen, vrex_penalty
-from craik.tasks.pictures.digits import CLASSES
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Preset, Row
+from mechlearn.agreement import AndMask, SandMask, SignalToNoiseMask
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.params import Params
+from mechlearn.penalties import fishr_penalty, group_dro_loss, irm_penalty, screen, vrex_penalty
+from mechlearn_zoo.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
+from mechlearn_zoo.experiments.conflict.tables import Sites, Table, accuracy, batches, look, table
+from mechlearn_zoo.methods.environments import fish_gradients
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
+from mechlearn_zoo.tasks.streams import stream
 
 RULES: dict[str, Callable[[float], Method]] = {
     "averaging": lambda _: METHODS["mean"],

@@ -1,7 +1,7 @@
 """Shortcuts without coordinates of their own."""
 
-from craik.experiments.conflict.rotated import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.rotated import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-rotated",

@@ -1,6 +1,6 @@
 """What is claimed of rotated shortcuts; written before any recorded run. The first is kept as the limit."""
 
-from craik.lab import Claim, Greatest, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap
+from claimlab import Claim, Greatest, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 

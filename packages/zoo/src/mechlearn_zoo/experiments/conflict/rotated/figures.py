@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.conflict.rotated.run import BOARDS, COMPARED
-from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies, roles_of
-from craik.lab import Rows, panels
+from claimlab import Rows, panels
+from mechlearn_zoo.experiments.conflict.rotated.run import BOARDS, COMPARED
+from mechlearn_zoo.experiments.conflict.shortcuts.accuracies import draw_accuracies, roles_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,10 +12,10 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.rotated.subspaces import train_subspace
-from craik.experiments.conflict.shortcuts.training import Board, Training, train
-from craik.lab import Preset, Row, computed
+from claimlab import Preset, Row, computed
+from mechlearn_zoo.experiments.conflict.methods import METHODS
+from mechlearn_zoo.experiments.conflict.rotated.subspaces import train_subspace
+from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, train
 
 BOARDS = {
     "16 rotated": Board(16, 0.1, rotated=True),

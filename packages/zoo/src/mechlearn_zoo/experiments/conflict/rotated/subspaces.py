@@ -1,7 +1,7 @@
 """The subspace mask: of a layer's inputs, remove the directions in which environments differ by more than they have in common.
 
-They are those of `craik.experiments.conflict.shortcuts.directions`; they are taken out of the step, and the weights decay along
-them.
+They are those of `mechlearn_zoo.experiments.conflict.shortcuts.directions`; they are taken out of the step, and the weights
+decay along them.
 """
 
 from typing import cast
@@ -11,10 +11,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.conflict.shortcuts.directions import SIGNIFICANCE, apart, backward, forward
-from craik.experiments.conflict.shortcuts.looks import Looks, outcome
-from craik.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
-from craik.lab import Row
+from claimlab import Row
+from mechlearn_zoo.experiments.conflict.shortcuts.directions import SIGNIFICANCE, apart, backward, forward
+from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks, outcome
+from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
 
 
 def differing(

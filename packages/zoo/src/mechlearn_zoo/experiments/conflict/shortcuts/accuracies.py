@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from craik.lab import COLOURS, Rows
+from claimlab import COLOURS, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

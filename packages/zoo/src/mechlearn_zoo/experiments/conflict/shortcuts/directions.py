@@ -3,7 +3,7 @@
 For a linear layer with inputs a and output gradients d, environment e's weight gradient is g_e = mean_i d_i a_i^T. As quadratic
 forms on directions u of the inputs, summed over the layer's units: C_B the scatter of g_e between environments (divided by
 E - 1), C_W the mean of their squared standard errors, T = C_B - C_W what they differ by beyond noise, and
-S = mean^T mean - C_B / E what they have in common: `craik.agreement.Heterogeneous` for directions in place of components.
+S = mean^T mean - C_B / E what they have in common: `mechlearn.agreement.Heterogeneous` for directions in place of components.
 """
 
 import math

@@ -6,8 +6,8 @@ own, as test examples have. A look is a pass without gradients; it draws nothing
 
 from torch import nn, no_grad
 
-from craik.lab import EarlyStopping, Row, Scalar
-from craik.tasks.boards.spirals import SpiralsData, Split
+from claimlab import EarlyStopping, Row, Scalar
+from mechlearn_zoo.tasks.boards.spirals import SpiralsData, Split
 
 SOLVED = 0.95
 """Test accuracy at which a board counts as solved."""

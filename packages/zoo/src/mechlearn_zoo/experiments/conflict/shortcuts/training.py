@@ -13,11 +13,11 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept, rotation
-from craik.experiments.conflict.shortcuts.looks import Looks, outcome
-from craik.lab import Positive, Row, check_limits
-from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
+from claimlab import Positive, Row, check_limits
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.conflict.methods import Method, after_step, agreement_of, kept, rotation
+from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks, outcome
+from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What rules that test for conflict make of the spirals, with and without decay of what they mask."""
 
-from craik.experiments.conflict.spirals import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.spirals import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-spirals",

@@ -4,8 +4,7 @@ That the AND-mask may stop early without shortcuts was asked afterwards, of the 
 stops them later still.
 """
 
-from craik.experiments.conflict.shortcuts.looks import SOLVED
-from craik.lab import (
+from claimlab import (
     EARLY_STOPPING,
     Claim,
     Greatest,
@@ -19,6 +18,7 @@ from craik.lab import (
     bootstrap,
     low_above,
 )
+from mechlearn_zoo.experiments.conflict.shortcuts.looks import SOLVED
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies, roles_of
-from craik.experiments.conflict.spirals.run import BARE, PLANTED
-from craik.lab import Rows, panels
+from claimlab import Rows, panels
+from mechlearn_zoo.experiments.conflict.shortcuts.accuracies import draw_accuracies, roles_of
+from mechlearn_zoo.experiments.conflict.spirals.run import BARE, PLANTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

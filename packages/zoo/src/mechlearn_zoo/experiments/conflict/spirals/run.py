@@ -11,9 +11,9 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.shortcuts.training import Board, Training, train
-from craik.lab import Preset, Row, computed
+from claimlab import Preset, Row, computed
+from mechlearn_zoo.experiments.conflict.methods import METHODS
+from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, train
 
 BOARDS = {"shortcuts": Board(), "none": Board(shortcuts=0)}
 

@@ -1,7 +1,7 @@
 """The linear unit tests, by rules of signs and rules of sizes."""
 
-from craik.experiments.conflict.units import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.conflict.units import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="conflict-units",

@@ -1,6 +1,6 @@
 """What is claimed of the linear unit tests; written before any recorded run."""
 
-from craik.lab import Claim, Greatest, Least, Measure, Measurement, Paired, Rows, above, bootstrap, high_at_most
+from claimlab import Claim, Greatest, Least, Measure, Measurement, Paired, Rows, above, bootstrap, high_at_most
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _RULE = "homogeneous-decay"

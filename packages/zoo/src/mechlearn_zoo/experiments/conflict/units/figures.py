@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.conflict.units.run import COMPARED
-from craik.lab import COLOURS, Rows, panels
-from craik.tasks.boards.unit_tests import EXAMPLES
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.conflict.units.run import COMPARED
+from mechlearn_zoo.tasks.boards.unit_tests import EXAMPLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

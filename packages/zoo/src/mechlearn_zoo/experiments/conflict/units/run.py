@@ -13,10 +13,10 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
-from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of, kept
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed
-from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, unit_test_twice
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed
+from mechlearn_zoo.experiments.conflict.methods import METHODS, Method, after_step, agreement_of, kept
+from mechlearn_zoo.tasks.boards.unit_tests import EXAMPLES, UnitTest, unit_test_twice
+from mechlearn_zoo.tasks.streams import stream
 
 OWN_UNITS = ", own units"
 """Ends the name of a method whose environments' losses are divided by what they are, so that none has a louder voice."""

@@ -1,7 +1,7 @@
 """Counterfactual evaluation with a posterior that a network learned from privileged levels."""
 
-from craik.experiments.control.cfgps_amortised import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.cfgps_amortised import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="cfgps-amortised",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from craik.lab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above
+from claimlab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Buesing et al. 2018, by the reading digest; levels and numbers ours"
 

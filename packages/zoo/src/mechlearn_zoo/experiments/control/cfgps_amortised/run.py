@@ -13,11 +13,11 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
-from craik.experiments.control.library import DISCOUNT, Library, drifting, make_library, wander
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits
-from craik.methods.control.counterfactual import Episodes, evaluate, log_likelihood, posterior, rollouts
-from craik.nn.perceptrons import mlp
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.control.library import DISCOUNT, Library, drifting, make_library, wander
+from mechlearn_zoo.methods.control.counterfactual import Episodes, evaluate, log_likelihood, posterior, rollouts
+from mechlearn_zoo.tasks.streams import stream
 
 
 @dataclass(frozen=True)

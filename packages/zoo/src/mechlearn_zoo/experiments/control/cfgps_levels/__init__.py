@@ -1,7 +1,7 @@
 """Counterfactual evaluation and policy search where a model's prior over levels is wrong."""
 
-from craik.experiments.control.cfgps_levels import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.cfgps_levels import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="cfgps-levels",

@@ -6,7 +6,7 @@ That the other arm of a search may stop early was asked afterwards, of the same 
 import numpy as np
 from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 
-from craik.lab import EARLY_STOPPING, Claim, Condition, EachSeed, Measurement, Paired, Rows, bootstrap, high_below, low_above
+from claimlab import EARLY_STOPPING, Claim, Condition, EachSeed, Measurement, Paired, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Buesing et al. 2018, by the reading digest; levels and numbers ours"
 
@@ -94,7 +94,7 @@ CLAIMS = (
     Claim(
         id="cfgps-levels.and-mask",
         text="Keeping the components on which posterior draws agree helps the search.",
-        source="ours; an arm that only craik has",
+        source="ours; an arm that only mechlearn has",
         measure=gain_over_best("and-mask", "counterfactual"),
         condition=_ahead("and-mask", "counterfactual"),
         kind="ours",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.lab import COLOURS, Rows, band, colour, panels
-from craik.tasks.finite.scenarios import GOAL, PIT, WALL
+from claimlab import COLOURS, Rows, band, colour, panels
+from mechlearn_zoo.tasks.finite.scenarios import GOAL, PIT, WALL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

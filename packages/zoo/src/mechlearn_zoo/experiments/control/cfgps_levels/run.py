@@ -14,10 +14,11 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.experiments.control.library import DISCOUNT, Library, drifting, make_library, wander
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
-from craik.methods.control.counterfactual import (
+from claimlab import Positive, Preset, Row, Share, check_limits, number
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.control.library import DISCOUNT, Library, drifting, make_library, wander
+from mechlearn_zoo.methods.control.counterfactual import (
     Episodes,
     View,
     counterfactual_rollouts,
@@ -26,8 +27,7 @@ from craik.methods.control.counterfactual import (
     posterior,
     rollouts,
 )
-from craik.methods.control.returns import linear_recurrence
-from craik.nn.perceptrons import mlp
+from mechlearn_zoo.methods.control.returns import linear_recurrence
 
 ARMS = ("prior", "counterfactual", "and-mask", "world")
 """Where episodes to learn from are simulated: in the model as it is, from the posterior of logged episodes (updates averaged,

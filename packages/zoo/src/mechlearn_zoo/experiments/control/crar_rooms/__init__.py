@@ -1,7 +1,7 @@
 """What an abstract state looks like that a model predicts: two rooms in two numbers."""
 
-from craik.experiments.control.crar_rooms import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.crar_rooms import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="crar-rooms",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+from claimlab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Francois-Lavet et al. 2019, by the reading digest; numbers ours"
 

@@ -15,10 +15,10 @@ from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
-from craik.methods.control.crar import Abstraction, Transitions, crar_losses
-from craik.nn.perceptrons import linear
-from craik.tasks.finite.grids import Grid, two_rooms
+from claimlab import Positive, Preset, Row, Share, check_limits, number
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.control.crar import Abstraction, Transitions, crar_losses
+from mechlearn_zoo.tasks.finite.grids import Grid, two_rooms
 
 ARMS = ("crar", "no-spread", "q-only")
 """All losses but reward's and Q's; the same without keeping states apart; Q alone with a reward in one corner."""

@@ -1,7 +1,7 @@
 """Empowerment on an open grid, in mazes, beside a box and with noisy sensors: all exact."""
 
-from craik.experiments.control.empowerment_maze import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.empowerment_maze import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="empowerment-maze",

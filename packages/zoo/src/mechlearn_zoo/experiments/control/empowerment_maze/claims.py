@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Paired, Rows, bootstrap, high_below, low_above
+from claimlab import Claim, Measurement, Paired, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Klyubin, Polani and Nehaniv 2005, by the reading digest; numbers ours"
 

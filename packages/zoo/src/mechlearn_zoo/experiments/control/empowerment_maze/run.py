@@ -10,11 +10,11 @@ from annotated_types import Ge, MinLen
 from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 from torch import Generator, Tensor
 
-from craik.lab import Preset, Row, Share, check_limits
-from craik.methods.control.empowerment import capacity, n_step_channel, reachable
-from craik.tasks.finite.boxes import with_box
-from craik.tasks.finite.grids import Grid, open_grid
-from craik.tasks.finite.mazes import maze
+from claimlab import Preset, Row, Share, check_limits
+from mechlearn_zoo.methods.control.empowerment import capacity, n_step_channel, reachable
+from mechlearn_zoo.tasks.finite.boxes import with_box
+from mechlearn_zoo.tasks.finite.grids import Grid, open_grid
+from mechlearn_zoo.tasks.finite.mazes import maze
 
 BOXES = ("none", "pushable", "fixed")
 

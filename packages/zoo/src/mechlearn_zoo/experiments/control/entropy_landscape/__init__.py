@@ -1,7 +1,7 @@
 """Whether entropy helps an exact gradient past a near reward, and what the objective looks like there."""
 
-from craik.experiments.control.entropy_landscape import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.entropy_landscape import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="entropy-landscape",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+from claimlab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Ahmed et al. 2019, by the reading digest; grid and numbers ours"
 RATE = 10.0

@@ -11,10 +11,10 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from craik.lab import Positive, Preset, Row, Share, check_limits
-from craik.methods.control.entropy import barrier, interpolate, objective, perturb
-from craik.tasks.finite.grids import Grid, open_grid
-from craik.trajectories.finite import FiniteMDP
+from claimlab import Positive, Preset, Row, Share, check_limits
+from mechlearn.trajectories.finite import FiniteMDP
+from mechlearn_zoo.methods.control.entropy import barrier, interpolate, objective, perturb
+from mechlearn_zoo.tasks.finite.grids import Grid, open_grid
 
 POINTS = 31
 """Of a segment between two solutions."""

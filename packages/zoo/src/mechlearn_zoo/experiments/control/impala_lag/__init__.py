@@ -1,7 +1,7 @@
 """Actors that are some updates behind the learner, and what corrects for it."""
 
-from craik.experiments.control.impala_lag import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.impala_lag import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="impala-lag",

@@ -12,10 +12,10 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from craik.experiments.control.actors import ActorCritic, falling
-from craik.experiments.control.impala_lag.run import CORRECTIONS, HIDDEN, REPORTS, Config, catch, learn
-from craik.lab import LabError, Row
-from craik.methods.control import Rollout, collect
+from claimlab import LabError, Row
+from mechlearn_zoo.experiments.control.actors import ActorCritic, falling
+from mechlearn_zoo.experiments.control.impala_lag.run import CORRECTIONS, HIDDEN, REPORTS, Config, catch, learn
+from mechlearn_zoo.methods.control import Rollout, collect
 
 ADDRESS = "RAY_ADDRESS"
 STORE = 200 * 2**20
@@ -51,7 +51,7 @@ def scaled(config: Config) -> Iterator[Row]:
     try:
         import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `cluster`
     except ModuleNotFoundError as error:
-        raise LabError("actors need Ray, but it is not installed; pip install -e '.[cluster]'") from error
+        raise LabError("actors need Ray, but it is not installed; pip install 'claimlab[cluster]'") from error
     joined = ray.is_initialized()  # a seed of `--on ray` is a task of a cluster already
     if not joined:
         _join(ray, max(config.actors))

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from craik.experiments.control.impala_lag.run import CORRECTIONS, METHODS
-from craik.lab import Claim, Measurement, Rows, at_least, below, bootstrap, high_below, low_above, low_at_least
+from claimlab import Claim, Measurement, Rows, at_least, below, bootstrap, high_below, low_above, low_at_least
+from mechlearn_zoo.experiments.control.impala_lag.run import CORRECTIONS, METHODS
 
 LAST = 3
 """Reports at the end of which the mean counts as a method's score."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.control.impala_lag.claims import actors, scores
-from craik.experiments.control.impala_lag.run import CORRECTIONS, METHODS
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.control.impala_lag.claims import actors, scores
+from mechlearn_zoo.experiments.control.impala_lag.run import CORRECTIONS, METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,11 +14,11 @@ from annotated_types import Ge
 from torch import Generator, Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from craik.experiments.control.actors import ActorCritic, entropy, falling
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import Clips, Rollout, VTrace, collect, gae, vtrace
-from craik.tasks.agents.atari import Games
-from craik.tasks.agents.catch import VARIANTS, Catch
+from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
+from mechlearn_zoo.experiments.control.actors import ActorCritic, entropy, falling
+from mechlearn_zoo.methods.control import Clips, Rollout, VTrace, collect, gae, vtrace
+from mechlearn_zoo.tasks.agents.atari import Games
+from mechlearn_zoo.tasks.agents.catch import VARIANTS, Catch
 
 METHODS = ("none", "epsilon", "one-step", "vtrace")
 """How lag is corrected: not at all; not, with 1e-6 added to probabilities; the policy's gradient weighted by its step's ratio;
@@ -194,7 +194,7 @@ def run(config: Config) -> Iterator[Row]:
                 world = Games([name], config.envs) if config.world == "atari" else catch(config)
                 yield from train(config, lag, method, world, name)
     if config.actors:
-        from craik.experiments.control.impala_lag.architecture import scaled  # noqa: PLC0415  # needs Ray
+        from mechlearn_zoo.experiments.control.impala_lag.architecture import scaled  # noqa: PLC0415  # needs Ray
 
         yield from scaled(config)
 

@@ -1,7 +1,7 @@
 """Exploring a chain with a noisy trap: planning on disagreement against bonuses and bootstrapped heads."""
 
-from craik.experiments.control.max_chain import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.max_chain import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="max-chain",

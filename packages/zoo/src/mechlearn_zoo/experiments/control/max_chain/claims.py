@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, above, at_most, bootstrap, high_below, low_above
+from claimlab import Claim, Measurement, Rows, above, at_most, bootstrap, high_below, low_above
 
 _SOURCE = "Shyam et al. 2019, by the reading digest; chain and numbers ours"
 

@@ -9,10 +9,10 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator
 
-from craik.experiments.control.max_chain.explorers import METHODS, explorer
-from craik.lab import Preset, Row, check_limits
-from craik.methods.control.disagreement import jensen_renyi
-from craik.tasks.finite.chain import chain
+from claimlab import Preset, Row, check_limits
+from mechlearn_zoo.experiments.control.max_chain.explorers import METHODS, explorer
+from mechlearn_zoo.methods.control.disagreement import jensen_renyi
+from mechlearn_zoo.tasks.finite.chain import chain
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Building towers that one demonstration shows: attention against a flat network, with less and less of the demonstration."""
 
-from craik.experiments.control.one_shot_towers import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.one_shot_towers import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="one-shot-towers",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, low_at_least
+from claimlab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, low_at_least
 
 _SOURCE = "Duan et al. 2017, by the reading digest; towers and numbers ours"
 

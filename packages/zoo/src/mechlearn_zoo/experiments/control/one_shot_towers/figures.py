@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.lab import COLOURS, Rows, colour, number, panels
+from claimlab import COLOURS, Rows, colour, number, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.methods.control.one_shot import OneShot, temporal_dropout
-from craik.nn.perceptrons import mlp
-from craik.tasks.agents.towers import Demonstrations
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.methods.control.one_shot import OneShot, temporal_dropout
+from mechlearn_zoo.tasks.agents.towers import Demonstrations
 
 
 class Shown(NamedTuple):

@@ -13,10 +13,10 @@ from annotated_types import Ge
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from craik.experiments.control.one_shot_towers.networks import FlatNetwork, Network, Shown, see
-from craik.lab import Halves, Positive, Preset, Row, Share, check_limits, number
-from craik.methods.control.one_shot import OneShot
-from craik.tasks.agents.towers import TABLE, demonstrate, move, scattered, solved, tasks
+from claimlab import Halves, Positive, Preset, Row, Share, check_limits, number
+from mechlearn_zoo.experiments.control.one_shot_towers.networks import FlatNetwork, Network, Shown, see
+from mechlearn_zoo.methods.control.one_shot import OneShot
+from mechlearn_zoo.tasks.agents.towers import TABLE, demonstrate, move, scattered, solved, tasks
 
 ARMS = ("attention", "flat", "snapshot", "blind", "fewer-blocks")
 """The whole demonstration by attention, or by a flat network; its last frame alone; nothing; and attention trained on one and

@@ -1,7 +1,7 @@
 """One network on tasks whose rewards differ by orders of magnitude, and what keeps the largest from ruling."""
 
-from craik.experiments.control.popart_tasks import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.popart_tasks import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="popart-tasks",

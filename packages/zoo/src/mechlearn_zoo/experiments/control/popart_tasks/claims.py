@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.experiments.control.popart_tasks.run import PRIZES
-from craik.lab import (
+from claimlab import (
     EARLY_STOPPING,
     Claim,
     Condition,
@@ -23,6 +22,7 @@ from craik.lab import (
     high_below,
     low_above,
 )
+from mechlearn_zoo.experiments.control.popart_tasks.run import PRIZES
 
 LAST = 3
 """Reports at the end of which the mean counts."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.control.popart_tasks.claims import LAST
-from craik.experiments.control.popart_tasks.run import METHODS, PRIZES, SCALES
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.control.popart_tasks.claims import LAST
+from mechlearn_zoo.experiments.control.popart_tasks.run import METHODS, PRIZES, SCALES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

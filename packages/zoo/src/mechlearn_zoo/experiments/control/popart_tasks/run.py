@@ -12,12 +12,12 @@ import torch
 from annotated_types import Ge, Interval
 from torch import Generator, Tensor
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.experiments.control.actors import ActorCritic, entropy, falling
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
-from craik.methods.control import Rollout, art, collect, normalize, pop, unnormalize, vtrace
-from craik.tasks.agents.atari import Games
-from craik.tasks.agents.catch import VARIANTS, Board, Catch
+from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, number
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn_zoo.experiments.control.actors import ActorCritic, entropy, falling
+from mechlearn_zoo.methods.control import Rollout, art, collect, normalize, pop, unnormalize, vtrace
+from mechlearn_zoo.tasks.agents.atari import Games
+from mechlearn_zoo.tasks.agents.catch import VARIANTS, Board, Catch
 
 SCALES = (0.1, 1.0, 10.0, 100.0, 1000.0, 1.0, 30.0, 0.1)
 PRIZES = (3, 4)

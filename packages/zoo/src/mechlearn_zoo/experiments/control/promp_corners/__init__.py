@@ -1,7 +1,7 @@
 """A policy that one gradient step adapts to the corner that pays: ProMP against MAML on equal steps."""
 
-from craik.experiments.control.promp_corners import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.promp_corners import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="promp-corners",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
+from claimlab import Claim, Measurement, Rows, bootstrap, low_above
 
 LAST = 3
 """Reports at the end of which the mean counts."""

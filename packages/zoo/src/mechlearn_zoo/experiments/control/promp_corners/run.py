@@ -15,12 +15,12 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import Batch, ProMP, Rollout, adapt, collect, discounted, meta_objective, surrogate
-from craik.methods.control.promp import Kind
-from craik.nn.perceptrons import linear
-from craik.params import Params
-from craik.tasks.agents.corners import CORNERS, Corners
+from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
+from mechlearn.nn.perceptrons import linear
+from mechlearn.params import Params
+from mechlearn_zoo.methods.control import Batch, ProMP, Rollout, adapt, collect, discounted, meta_objective, surrogate
+from mechlearn_zoo.methods.control.promp import Kind
+from mechlearn_zoo.tasks.agents.corners import CORNERS, Corners
 
 METHODS = ("promp", "maml")
 DISCOUNT, RIDGE, NEAR = 0.99, 1e-5, 1.0

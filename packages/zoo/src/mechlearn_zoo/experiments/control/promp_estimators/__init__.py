@@ -1,7 +1,7 @@
 """What each surrogate of meta policy search gives when it is differentiated twice, with nothing sampled."""
 
-from craik.experiments.control.promp_estimators import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.control.promp_estimators import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="promp-estimators",

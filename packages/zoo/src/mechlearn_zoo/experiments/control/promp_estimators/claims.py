@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+from claimlab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 
 
 def worst(rows: Rows) -> Measurement | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.control.promp_estimators.run import KINDS
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.control.promp_estimators.run import KINDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,9 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 from torch.func import grad, jacrev, vmap
 
-from craik.lab import Positive, Preset, Row, check_limits, number
-from craik.methods.control import surrogate
-from craik.methods.control.promp import Kind
+from claimlab import Positive, Preset, Row, check_limits, number
+from mechlearn_zoo.methods.control import surrogate
+from mechlearn_zoo.methods.control.promp import Kind
 
 KINDS: tuple[Kind, ...] = ("log", "lr", "dice")
 

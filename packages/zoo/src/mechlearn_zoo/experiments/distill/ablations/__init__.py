@@ -1,7 +1,7 @@
 """What distilled trajectories live on (thesis section 4.4.4)."""
 
-from craik.experiments.distill.ablations import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.ablations import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-ablations",

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from craik.experiments.distill.measured import best_of_seeds, pairs, ratio
-from craik.lab import (
+from claimlab import (
     Claim,
     Condition,
     Measurement,
@@ -20,6 +19,7 @@ from craik.lab import (
     high_below,
     low_above,
 )
+from mechlearn_zoo.experiments.distill.measured import best_of_seeds, pairs, ratio
 
 
 def best_finals(rows: Rows, variant: str) -> Rows:

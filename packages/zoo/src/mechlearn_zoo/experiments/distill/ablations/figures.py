@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.distill.ablations.claims import best_finals
-from craik.experiments.distill.ablations.variants import LABELS, OTHERS
-from craik.experiments.distill.bodies import looks_of, noise_frames
-from craik.lab import COLOURS, Rows, band, colour, panels
+from claimlab import COLOURS, Rows, band, colour, panels
+from mechlearn_zoo.experiments.distill.ablations.claims import best_finals
+from mechlearn_zoo.experiments.distill.ablations.variants import LABELS, OTHERS
+from mechlearn_zoo.experiments.distill.bodies import looks_of, noise_frames
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

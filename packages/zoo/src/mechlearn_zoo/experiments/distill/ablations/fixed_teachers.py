@@ -7,15 +7,15 @@ learns to predict the label from the privileged data and whose softened predicti
 import torch
 from torch import Tensor, nn
 
-from craik.distill import GatedSquaredError
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.ablations.variants import Trial
-from craik.experiments.distill.bodies import Training, label_loss, make_teacher
-from craik.experiments.distill.training import ordinary_steps
-from craik.nn.convolutions import trajectory_network
-from craik.tasks.bodies.quantiles import BINS
-from craik.tasks.bodies.rollouts import STEPS
-from craik.tasks.privileged import Part
+from mechlearn.distill import GatedSquaredError
+from mechlearn.distill.examples.streams import Stream
+from mechlearn_zoo.experiments.distill.ablations.variants import Trial
+from mechlearn_zoo.experiments.distill.bodies import Training, label_loss, make_teacher
+from mechlearn_zoo.experiments.distill.training import ordinary_steps
+from mechlearn_zoo.nn.convolutions import trajectory_network
+from mechlearn_zoo.tasks.bodies.quantiles import BINS
+from mechlearn_zoo.tasks.bodies.rollouts import STEPS
+from mechlearn_zoo.tasks.privileged import Part
 
 
 class Losses:

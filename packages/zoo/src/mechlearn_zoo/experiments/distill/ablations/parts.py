@@ -5,12 +5,12 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from craik.distill import Distillation, GatedSquaredError, HiddenSquaredError
-from craik.experiments.distill import bodies
-from craik.experiments.distill.bodies import Printed, Training
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.bodies.quantiles import BINS
-from craik.tasks.privileged import Part
+from mechlearn.distill import Distillation, GatedSquaredError, HiddenSquaredError
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.bodies import Printed, Training
+from mechlearn_zoo.tasks.bodies.quantiles import BINS
+from mechlearn_zoo.tasks.privileged import Part
 
 
 def make_student(training: Training, inputs: int, variant: str) -> nn.Sequential:
@@ -40,7 +40,7 @@ def make_distillation(training: Training, student: nn.Sequential, data: Part, pr
 def with_actions(data: Part) -> Part:
     """Return the examples of a body with each step's action beside the state that it led to, (n, 16, s + 1 + a).
 
-    The actions are those of ``x``, a state and sixteen actions in order, as `craik.tasks.bodies.mujoco` has it.
+    The actions are those of ``x``, a state and sixteen actions in order, as `mechlearn_zoo.tasks.bodies.mujoco` has it.
     """
     count, steps, features = data.privileged.shape
     actions = data.x[:, features - 1 :].reshape(count, steps, -1)

@@ -13,11 +13,12 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import nn
 
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill import bodies
-from craik.experiments.distill.ablations import parts
-from craik.experiments.distill.ablations.fixed_teachers import losses_of
-from craik.experiments.distill.ablations.variants import (
+from claimlab import Positive, Preset, Row, Share, check_limits, number, part
+from mechlearn.distill.examples.streams import Stream
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.ablations import parts
+from mechlearn_zoo.experiments.distill.ablations.fixed_teachers import losses_of
+from mechlearn_zoo.experiments.distill.ablations.variants import (
     ABLATED,
     LABELS,
     OTHERS,
@@ -25,13 +26,12 @@ from craik.experiments.distill.ablations.variants import (
     SEEING,
     Trial,
 )
-from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
-from craik.experiments.distill.mujoco.baselines import Setting, train_plainly
-from craik.experiments.distill.mujoco.side_by_side import flushed_denormals
-from craik.experiments.distill.training import Count, Counts, ordinary_steps, rounds_of
-from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
-from craik.tasks.bodies.rollouts import ENVIRONMENTS, Environment
-from craik.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
+from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting, train_plainly
+from mechlearn_zoo.experiments.distill.mujoco.side_by_side import flushed_denormals
+from mechlearn_zoo.experiments.distill.training import Count, Counts, ordinary_steps, rounds_of
+from mechlearn_zoo.tasks.bodies.rollouts import ENVIRONMENTS, Environment
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 
 @dataclass(frozen=True)

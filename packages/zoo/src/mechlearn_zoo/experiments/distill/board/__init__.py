@@ -1,7 +1,7 @@
 """The systems against each other and joined, on the Funnel board (thesis chapter 5, limitations)."""
 
-from craik.experiments.distill.board import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.board import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-board",

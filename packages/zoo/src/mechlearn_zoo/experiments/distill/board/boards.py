@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.corruption import Corruption
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.funnel_board.places import Boards, Places, Reader, draw_boards, reader, recorded
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.corruption import Corruption
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Places, Reader, draw_boards, reader, recorded
 
 
 class Part(NamedTuple):

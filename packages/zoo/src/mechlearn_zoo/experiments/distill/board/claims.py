@@ -5,7 +5,7 @@ That every method is read where held-out boards are best, and at its end, was as
 
 import numpy as np
 
-from craik.lab import Claim, Condition, EachSeed, Least, Measure, Paired, Rows, low_above
+from claimlab import Claim, Condition, EachSeed, Least, Measure, Paired, Rows, low_above
 
 _SOURCE = "thesis chapter 5, limitations: 'LDT can bypass these limitations in principle'"
 _TRIED = (

@@ -14,17 +14,17 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.board.boards import Falls, Part, draw
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import CodePerceptron, relu_mlp
-from craik.schedules import Linear
-from craik.skips import Dynamics, Greedy, match, rollout
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.nn.perceptrons import CodePerceptron, relu_mlp
+from mechlearn.schedules import Linear
+from mechlearn.skips import Dynamics, Greedy, match, rollout
+from mechlearn_zoo.experiments.distill.board.boards import Falls, Part, draw
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
 
 Method = Literal["frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo"]
 METHODS: tuple[Method, ...] = ("frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo")
@@ -67,7 +67,7 @@ class Config:
     frames: Count = 10
     """Frames of x*."""
     cache: str = ""
-    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+    """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)

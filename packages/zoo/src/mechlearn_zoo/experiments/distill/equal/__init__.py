@@ -1,7 +1,7 @@
 """A meta-learned teacher beside plain future prediction, generalised distillation and others, at equal computation."""
 
-from craik.experiments.distill.equal import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.equal import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-equal",

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from craik.experiments.distill.measured import best_of_seeds, ratio
-from craik.lab import Claim, Condition, Measurement, Rows, bootstrap, high_below, number
+from claimlab import Claim, Condition, Measurement, Rows, bootstrap, high_below, number
+from mechlearn_zoo.experiments.distill.measured import best_of_seeds, ratio
 
 TASKS = {"xor": "task A", "noisy-labels": "task B", "body": "Swimmer"}
 AGAINST = {

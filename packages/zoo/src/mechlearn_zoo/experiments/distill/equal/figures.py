@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.distill.equal.claims import LABELS, TASKS
-from craik.experiments.distill.measured import best_of_seeds
-from craik.lab import COLOURS, Rows, number, panels
+from claimlab import COLOURS, Rows, number, panels
+from mechlearn_zoo.experiments.distill.equal.claims import LABELS, TASKS
+from mechlearn_zoo.experiments.distill.measured import best_of_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

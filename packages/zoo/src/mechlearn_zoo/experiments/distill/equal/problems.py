@@ -8,13 +8,13 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.distill import OUTPUT, GatedSquaredError, HiddenSquaredError, KullbackLeibler, TeachingLoss, UnitsTeacher
-from craik.experiments.distill import bodies
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
-from craik.tasks.boards.xor import xor
-from craik.tasks.bodies.quantiles import BINS, bin_errors
-from craik.tasks.privileged import Part, PrivilegedData
+from mechlearn.distill import OUTPUT, GatedSquaredError, HiddenSquaredError, KullbackLeibler, TeachingLoss, UnitsTeacher
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, noisy_labels
+from mechlearn_zoo.tasks.boards.xor import xor
+from mechlearn_zoo.tasks.bodies.quantiles import BINS, bin_errors
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 Task = Literal["xor", "noisy-labels", "body"]
 

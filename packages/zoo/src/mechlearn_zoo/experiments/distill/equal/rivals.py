@@ -6,11 +6,12 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.distill import Distillation, Examples, Lesson, Unrolling, split_rows
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.equal.counting import operations
-from craik.experiments.distill.equal.problems import TEACHER, Problem, label_loss
-from craik.methods.privileged import (
+from mechlearn.distill import Distillation, Examples, Lesson, Unrolling, split_rows
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.equal.counting import operations
+from mechlearn_zoo.experiments.distill.equal.problems import TEACHER, Problem, label_loss
+from mechlearn_zoo.methods.privileged import (
     FutureScores,
     auxiliary_loss,
     gated_loss,
@@ -18,8 +19,7 @@ from craik.methods.privileged import (
     hindsight_losses,
     info_nce,
 )
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["no-teacher", "auxiliary", "gated", "hindsight", "contrast", "generalised", "ldt"]
 

@@ -13,12 +13,12 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from craik.experiments.distill.bodies import Scale
-from craik.experiments.distill.equal.problems import Problem, Task, make_problem
-from craik.experiments.distill.equal.rivals import Method, Setting, train
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count
-from craik.lab import Preset, Row, check_limits, computed, number
+from claimlab import Preset, Row, check_limits, computed, number
+from mechlearn_zoo.experiments.distill.bodies import Scale
+from mechlearn_zoo.experiments.distill.equal.problems import Problem, Task, make_problem
+from mechlearn_zoo.experiments.distill.equal.rivals import Method, Setting, train
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.training import Count
 
 METHODS: tuple[Method, ...] = ("no-teacher", "auxiliary", "gated", "hindsight", "contrast", "generalised", "ldt")
 

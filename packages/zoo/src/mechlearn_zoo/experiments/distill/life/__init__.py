@@ -1,7 +1,7 @@
 """The Game of Life from few boards (thesis section 4.4.2)."""
 
-from craik.experiments.distill.life import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.life import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-life",

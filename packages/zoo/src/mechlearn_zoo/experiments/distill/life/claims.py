@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from craik.experiments.distill.measured import best_of_seeds
-from craik.lab import Claim, Measurement, Row, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Measurement, Row, Rows, bootstrap, high_below, low_above, number
+from mechlearn_zoo.experiments.distill.measured import best_of_seeds
 
 
 def best_trials(rows: Rows, method: str, count: int) -> Rows:
@@ -132,7 +132,7 @@ _TRIED = (
 _CHOICES = "Rates of the new optimisers were looked for on seed 1000, see the experiment's README."
 
 _STARTS = (
-    "Written before the run (`craik run distill-life --preset starts`). The teacher's learning rate was chosen by its softmax "
+    "Written before the run (`run distill-life --preset starts`). The teacher's learning rate was chosen by its softmax "
     "on seeds 1000 and 1001, see the README. Of 30 starts of LDT six learn the game, on four seeds of ten; of 30 fixed random "
     "teachers two do. None of the 30 learnt teachers has the order at every layer, so that what that would do cannot be asked."
 )

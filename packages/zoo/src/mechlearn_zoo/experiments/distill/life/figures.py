@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.distill.life.claims import best_trials
-from craik.lab import COLOURS, Rows, band, number, panels
+from claimlab import COLOURS, Rows, band, number, panels
+from mechlearn_zoo.experiments.distill.life.claims import best_trials
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Distillation, TimeMixture
-from craik.experiments.distill.life.convolutions import scaled_convolutions
-from craik.lab import Row
-from craik.tasks.pictures.life import STEPS, LifeData, oracle_logits
-from craik.tasks.privileged import Part
+from claimlab import Row
+from mechlearn.distill import Distillation, TimeMixture
+from mechlearn_zoo.experiments.distill.life.convolutions import scaled_convolutions
+from mechlearn_zoo.tasks.pictures.life import STEPS, LifeData, oracle_logits
+from mechlearn_zoo.tasks.privileged import Part
 
 Method = Literal["meta", "random", "oracle", "none", "meta-adam", "meta-inner-sgd", "oracle-two"]
 Layers = Literal["all", "third"]

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import torch
 from annotated_types import Ge, Interval, MinLen
 
-from craik.distill import SGD, Distillation, Examples, Inner, Lesson, Split, Unrolling, split_rows
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.life import networks
-from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, Counts, ordinary_steps
-from craik.lab import Positive, Preset, Row, check_limits, computed, number
-from craik.tasks.pictures.life import LifeData, life
+from claimlab import Positive, Preset, Row, check_limits, computed, number
+from mechlearn.distill import SGD, Distillation, Examples, Inner, Lesson, Split, Unrolling, split_rows
+from mechlearn.distill.examples.streams import Stream
+from mechlearn_zoo.experiments.distill.life import networks
+from mechlearn_zoo.experiments.distill.life.networks import Layers, Method, Setting, Student
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.training import Count, Counts, ordinary_steps
+from mechlearn_zoo.tasks.pictures.life import LifeData, life
 
 if TYPE_CHECKING:
     from optuna import Trial
@@ -251,7 +251,7 @@ def search(config: Config, method: Method, count: int, data: LifeData, row: Row)
     try:
         import optuna  # noqa: PLC0415 # an extra, which only this search needs
     except ImportError as error:
-        raise ImportError("The search needs optuna, which is not installed. Run `pip install -e '.[experiments]'`.") from error
+        raise ImportError("The search needs optuna, which is not installed. Run `pip install mechlearn-zoo`.") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=config.seed))
     for number_ in range(config.trials):

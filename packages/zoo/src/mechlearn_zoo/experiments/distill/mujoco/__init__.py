@@ -1,7 +1,7 @@
 """A teacher reads future trajectories of simulated bodies (thesis section 4.4.3)."""
 
-from craik.experiments.distill.mujoco import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.mujoco import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-mujoco",

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.bodies import Training, label_loss
-from craik.experiments.distill.training import ordinary_steps
-from craik.lab import Saved
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.privileged import Part
+from claimlab import Saved
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.bodies import Training, label_loss
+from mechlearn_zoo.experiments.distill.training import ordinary_steps
+from mechlearn_zoo.tasks.privileged import Part
 
 
 class Setting(NamedTuple):

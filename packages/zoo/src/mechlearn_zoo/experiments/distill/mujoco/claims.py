@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from craik.experiments.distill.mujoco.measures import (
+from claimlab import Claim, Condition, between, high_below, low_above, within_factor
+from mechlearn_zoo.experiments.distill.mujoco.measures import (
     Deepest,
     GapAtEqualFit,
     GapDifference,
@@ -11,7 +12,6 @@ from craik.experiments.distill.mujoco.measures import (
     Over,
     PrintedPlace,
 )
-from craik.lab import Claim, Condition, between, high_below, low_above, within_factor
 
 TABLE = {
     "Swimmer": {"no-teacher": 0.0169, "auxiliary": 0.0146, "ldt": 0.00964},

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.distill.bodies import looks_of
-from craik.experiments.distill.measured import best_of_seeds
-from craik.experiments.distill.mujoco.claims import LABELS, TABLE
-from craik.experiments.distill.mujoco.measures import finals
-from craik.lab import COLOURS, Row, Rows, band, number, panels
+from claimlab import COLOURS, Row, Rows, band, number, panels
+from mechlearn_zoo.experiments.distill.bodies import looks_of
+from mechlearn_zoo.experiments.distill.measured import best_of_seeds
+from mechlearn_zoo.experiments.distill.mujoco.claims import LABELS, TABLE
+from mechlearn_zoo.experiments.distill.mujoco.measures import finals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

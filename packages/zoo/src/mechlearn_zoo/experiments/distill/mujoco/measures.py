@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from craik.experiments.distill.bodies import PRINTED
-from craik.experiments.distill.measured import best_of_seeds, pairs, ratio
-from craik.lab import Measurement, Row, Rows, bootstrap, number
+from claimlab import Measurement, Row, Rows, bootstrap, number
+from mechlearn_zoo.experiments.distill.bodies import PRINTED
+from mechlearn_zoo.experiments.distill.measured import best_of_seeds, pairs, ratio
 
 
 def finals(rows: Rows, environment: str, method: str) -> Rows:

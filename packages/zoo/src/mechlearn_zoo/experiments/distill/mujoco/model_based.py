@@ -13,15 +13,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.bodies import Training
-from craik.experiments.distill.mujoco.baselines import Setting, without_direction
-from craik.experiments.distill.training import ordinary_steps
-from craik.lab import Row, Saved
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.bodies.quantiles import BINS, quantiles
-from craik.tasks.bodies.rollouts import STEPS
-from craik.tasks.privileged import Part, PrivilegedData
+from claimlab import Row, Saved
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.bodies import Training
+from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting, without_direction
+from mechlearn_zoo.experiments.distill.training import ordinary_steps
+from mechlearn_zoo.tasks.bodies.quantiles import BINS, quantiles
+from mechlearn_zoo.tasks.bodies.rollouts import STEPS
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 ModelBased = Literal["ssm", "stacked", "pairs"]
 MODEL_BASED: tuple[ModelBased, ...] = ("ssm", "stacked", "pairs")

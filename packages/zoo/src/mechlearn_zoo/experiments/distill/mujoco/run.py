@@ -14,9 +14,10 @@ from typing import Annotated, Literal, NamedTuple
 from annotated_types import Ge, MinLen
 from torch import nn
 
-from craik.experiments.distill import bodies
-from craik.experiments.distill.mujoco.baselines import Setting, train_plainly
-from craik.experiments.distill.mujoco.model_based import (
+from claimlab import Positive, Preset, Row, Saved, checkpoint, number
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting, train_plainly
+from mechlearn_zoo.experiments.distill.mujoco.model_based import (
     MODEL_BASED,
     ModelBased,
     depths,
@@ -24,11 +25,10 @@ from craik.experiments.distill.mujoco.model_based import (
     make_world,
     train_world,
 )
-from craik.experiments.distill.mujoco.side_by_side import batched, flushed_denormals
-from craik.experiments.distill.training import Counts, check_split, rounds_of
-from craik.lab import Positive, Preset, Row, Saved, checkpoint, number
-from craik.tasks.bodies.rollouts import ENVIRONMENTS, Environment
-from craik.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.experiments.distill.mujoco.side_by_side import batched, flushed_denormals
+from mechlearn_zoo.experiments.distill.training import Counts, check_split, rounds_of
+from mechlearn_zoo.tasks.bodies.rollouts import ENVIRONMENTS, Environment
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 Method = Literal["no-teacher", "auxiliary", "ldt", "ldt-grid", "ssm", "stacked", "pairs"]
 

@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill import bodies
-from craik.experiments.distill.bodies import Look, Training, label_loss
-from craik.experiments.distill.measured import Measured
-from craik.experiments.distill.mujoco.baselines import Setting
-from craik.experiments.distill.training import now_and_then
-from craik.lab import Saved, checkpoint
-from craik.nn.perceptrons import relu_mlp
-from craik.nn.stacks import Stack, StackedAdam
-from craik.tasks.bodies.quantiles import bin_errors
-from craik.tasks.privileged import Part, PrivilegedData
+from claimlab import Saved, checkpoint
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.nn.stacks import Stack, StackedAdam
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.bodies import Look, Training, label_loss
+from mechlearn_zoo.experiments.distill.measured import Measured
+from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting
+from mechlearn_zoo.experiments.distill.training import now_and_then
+from mechlearn_zoo.tasks.bodies.quantiles import bin_errors
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 
 class Seen(NamedTuple):

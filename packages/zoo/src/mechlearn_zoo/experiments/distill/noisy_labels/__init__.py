@@ -1,7 +1,7 @@
 """A teacher sees through label noise (thesis section 4.4.1, task B)."""
 
-from craik.experiments.distill.noisy_labels import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.noisy_labels import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-noisy-labels",

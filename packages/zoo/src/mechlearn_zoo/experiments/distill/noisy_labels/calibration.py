@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from craik.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData
+from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData
 
 CONFIDENCES = 10
 """Bins of confidence in the calibration curves."""

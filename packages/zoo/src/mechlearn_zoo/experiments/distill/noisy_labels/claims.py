@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, EachSeed, Measurement, Rows, bootstrap, high_below, low_above, number
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.distill.noisy_labels.calibration import CONFIDENCES
-from craik.lab import COLOURS, Rows, band, colour, number, panels
+from claimlab import COLOURS, Rows, band, colour, number, panels
+from mechlearn_zoo.experiments.distill.noisy_labels.calibration import CONFIDENCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

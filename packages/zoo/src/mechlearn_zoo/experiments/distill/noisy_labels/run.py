@@ -13,16 +13,16 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, Target, Unrolling, split_rows
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.noisy_labels.calibration import calibration, calibration_error
-from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
-from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData, noisy_labels
-from craik.tasks.privileged import Part
-from craik.tasks.streams import stream
+from claimlab import Positive, Preset, Row, Share, check_limits, number, part
+from mechlearn.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, Target, Unrolling, split_rows
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.noisy_labels.calibration import calibration, calibration_error
+from mechlearn_zoo.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData, noisy_labels
+from mechlearn_zoo.tasks.privileged import Part
+from mechlearn_zoo.tasks.streams import stream
 
 Moments = Literal["fresh", "student"]
 

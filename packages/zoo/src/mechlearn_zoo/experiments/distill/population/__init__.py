@@ -1,7 +1,7 @@
 """A teacher of many students serves those it has not met (thesis chapter 5, outlook)."""
 
-from craik.experiments.distill.population import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.population import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-population",

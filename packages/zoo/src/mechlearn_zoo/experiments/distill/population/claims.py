@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
+from claimlab import Claim, Measurement, Rows, bootstrap, low_above
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from annotated_types import MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.agreement import AndMask, combine
-from craik.distill import (
+from claimlab import Positive, Preset, Row, Share, check_limits, number, part
+from mechlearn.agreement import AndMask, combine
+from mechlearn.distill import (
     Every,
     Examples,
     Lesson,
@@ -25,14 +26,13 @@ from craik.distill import (
     split_rows,
     teach,
 )
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, check_split, ordinary_steps
-from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.boards.xor import xor
-from craik.tasks.privileged import Part, PrivilegedData
-from craik.tasks.streams import stream
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.training import Count, check_split, ordinary_steps
+from mechlearn_zoo.tasks.boards.xor import xor
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["no-teacher", "lone", "lone-renewed", "population", "and-mask"]
 LAYER = "0"

@@ -1,7 +1,7 @@
 """What a trained teacher uses, by frame and layer (thesis chapter 5, limitations: interpretability; section 4.3.2)."""
 
-from craik.experiments.distill.reading import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.reading import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-reading",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
 
 GENERATIONS = 3
 LEARNT = 0.05

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.distill.reading.claims import life_of, noise_of
-from craik.lab import COLOURS, Rows, band, number, panels
+from claimlab import COLOURS, Rows, band, number, panels
+from mechlearn_zoo.experiments.distill.reading.claims import life_of, noise_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

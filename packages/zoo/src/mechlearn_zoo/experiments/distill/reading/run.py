@@ -13,14 +13,14 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator
 
-from craik.distill import Distillation, Examples, Lesson, Reading, Unrolling, read_teacher, split_rows
-from craik.experiments.distill import bodies
-from craik.experiments.distill.bodies import with_other_trajectories
-from craik.experiments.distill.life import networks
-from craik.experiments.distill.training import Count
-from craik.lab import Preset, Row, check_limits
-from craik.tasks.bodies.rollouts import Environment
-from craik.tasks.pictures.life import LifeData, life
+from claimlab import Preset, Row, check_limits
+from mechlearn.distill import Distillation, Examples, Lesson, Reading, Unrolling, read_teacher, split_rows
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.bodies import with_other_trajectories
+from mechlearn_zoo.experiments.distill.life import networks
+from mechlearn_zoo.experiments.distill.training import Count
+from mechlearn_zoo.tasks.bodies.rollouts import Environment
+from mechlearn_zoo.tasks.pictures.life import LifeData, life
 
 World = Literal["life", "body"]
 

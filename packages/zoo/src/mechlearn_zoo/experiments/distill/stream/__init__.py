@@ -1,7 +1,7 @@
 """Streams of sub-tasks in which a teacher must stay useful (thesis chapter 5, outlook)."""
 
-from craik.experiments.distill.stream import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.stream import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-stream",

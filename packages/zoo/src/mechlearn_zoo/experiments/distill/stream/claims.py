@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Least, Rows, high_below, low_above, number
+from claimlab import Claim, EachSeed, Least, Rows, high_below, low_above, number
 
 _SOURCE = "thesis chapter 5, outlook: once sub-tasks are solved 'there is no learning signal left for the teacher'"
 _TRIED = (

@@ -1,6 +1,6 @@
 """A teacher and one student that go on learning, on one sub-task or on a stream of them; fresh students on another one judge.
 
-A sub-task is task A with a mixing of its own (`craik.tasks.boards.xor`): what the student must find is another, how the
+A sub-task is task A with a mixing of its own (`mechlearn_zoo.tasks.boards.xor`): what the student must find is another, how the
 privileged data hide it is the same. After every stage the teacher, as it is, teaches a fresh student of a sub-task that neither
 domain has shown, which is compared with the same student without a teacher: both at their ends, and both where validation on
 that sub-task's examples for selection stops them.
@@ -17,14 +17,14 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows, teach
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.training import Count, check_split, ordinary_steps
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.boards.xor import xor
-from craik.tasks.privileged import Part, PrivilegedData
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
+from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows, teach
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.training import Count, check_split, ordinary_steps
+from mechlearn_zoo.tasks.boards.xor import xor
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.streams import stream
 
 Domain = Literal["fixed", "stream"]
 LAYER = "0"

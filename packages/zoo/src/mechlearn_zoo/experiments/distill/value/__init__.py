@@ -1,7 +1,7 @@
 """Values from noisy returns, with the trajectory as privileged data (thesis section 4.4.1, motivation of task B)."""
 
-from craik.experiments.distill.value import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.value import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-value",

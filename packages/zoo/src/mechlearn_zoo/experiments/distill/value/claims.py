@@ -1,6 +1,6 @@
 """What is claimed of values learnt with a teacher; written before any judged run."""
 
-from craik.lab import Claim, Measure, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Measure, Measurement, Rows, bootstrap, high_below, low_above, number
 
 _SOURCE = "thesis section 4.4.1: the trajectory 'can in principle explain away part of the influence of chance'"
 _TRIED = (

@@ -13,17 +13,17 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.distill import OUTPUT, Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, check_split, now_and_then, ordinary_steps, rounds_of
-from craik.experiments.distill.value.tables import counted, ridge
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
-from craik.methods.privileged import auxiliary_loss
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.grids import open_grid
-from craik.tasks.finite.returns import Returns, sampled_returns
-from craik.trajectories.finite import FiniteMDP
+from claimlab import Positive, Preset, Row, Share, check_limits, number
+from mechlearn.distill import OUTPUT, Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.trajectories.finite import FiniteMDP
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.training import Count, check_split, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.experiments.distill.value.tables import counted, ridge
+from mechlearn_zoo.methods.privileged import auxiliary_loss
+from mechlearn_zoo.tasks.finite.grids import open_grid
+from mechlearn_zoo.tasks.finite.returns import Returns, sampled_returns
 
 Method = Literal["constant", "ridge", "counted", "no-teacher", "auxiliary", "ldt", "ldt-placebo"]
 METHODS: tuple[Method, ...] = ("constant", "ridge", "counted", "no-teacher", "auxiliary", "ldt", "ldt-placebo")

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.tasks.finite.returns import Returns
+from mechlearn_zoo.tasks.finite.returns import Returns
 
 
 def ridge(

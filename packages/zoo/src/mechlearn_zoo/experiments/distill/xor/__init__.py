@@ -1,7 +1,7 @@
 """A teacher undoes signs that no student can predict (thesis section 4.4.1, task A)."""
 
-from craik.experiments.distill.xor import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.distill.xor import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="distill-xor",

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.lab import Claim, Condition, Measurement, Rows, above, at_most, bootstrap, low_above, number
+from claimlab import Claim, Condition, Measurement, Rows, above, at_most, bootstrap, low_above, number
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import cast
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.distill import Ragged, Target
-from craik.distill.examples.inputs import Inputs
-from craik.trajectories import Trajectories
+from mechlearn.distill import Ragged, Target
+from mechlearn.distill.examples.inputs import Inputs
+from mechlearn.trajectories import Trajectories
 
 LOOKS = 12
 """The largest number of looks."""

@@ -13,7 +13,8 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import (
+from claimlab import Positive, Preset, Row, Share, check_limits, computed, number
+from mechlearn.distill import (
     Distillation,
     Examples,
     Implicit,
@@ -25,16 +26,15 @@ from craik.distill import (
     Unrolling,
     split_rows,
 )
-from craik.distill.examples.inputs import Inputs
-from craik.distill.examples.streams import Stream
-from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
-from craik.experiments.distill.xor.looks import Looking, looked_at
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed, number
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.boards.xor import xor
-from craik.tasks.privileged import Part, PrivilegedData
-from craik.tasks.streams import stream
+from mechlearn.distill.examples.inputs import Inputs
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill.measured import Measured, summary
+from mechlearn_zoo.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.experiments.distill.xor.looks import Looking, looked_at
+from mechlearn_zoo.tasks.boards.xor import xor
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[
     "no-teacher", "ldt-fixed", "ldt-redrawn", "ldt-truncated", "ldt-implicit", "ldt-ragged", "ldt-padded", "ldt-placebo"

@@ -1,7 +1,7 @@
 """Translation while the source still arrives, against attention over all of it."""
 
-from craik.experiments.language.eager import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.language.eager import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="eager",

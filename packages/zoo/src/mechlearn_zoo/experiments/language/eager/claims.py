@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from craik.lab import EARLY_STOPPING, Claim, EachSeed, Least, Measurement, Rows, between, equal, low_above, where_stopped
+from claimlab import EARLY_STOPPING, Claim, EachSeed, Least, Measurement, Rows, between, equal, low_above, where_stopped
 
 _PAPER = "Press and Smith 2018, section 5"
 _STREAMS = (

@@ -12,14 +12,14 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.language.eager.attention import Attention
-from craik.experiments.language.eager.transformer import HEADS, Transformer
-from craik.lab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
-from craik.methods.language.alignment import Fillers, align, eager_feasible
-from craik.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
-from craik.params import count_bytes
-from craik.tasks.streams import stream
-from craik.tasks.text.reorderings import END, FILLERS, Pair, reorderings, vocabulary
+from claimlab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
+from mechlearn.params import count_bytes
+from mechlearn_zoo.experiments.language.eager.attention import Attention
+from mechlearn_zoo.experiments.language.eager.transformer import HEADS, Transformer
+from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible
+from mechlearn_zoo.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
+from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.text.reorderings import END, FILLERS, Pair, reorderings, vocabulary
 
 WORDS = Fillers(*FILLERS)
 

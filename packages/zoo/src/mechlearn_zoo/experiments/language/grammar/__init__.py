@@ -1,7 +1,7 @@
 """Word classes of Python from two examples each, by neighbourhoods of word vectors."""
 
-from craik.experiments.language.grammar import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.language.grammar import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="grammar",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Rows, at_least, at_most, low_above
+from claimlab import Claim, EachSeed, Rows, at_least, at_most, low_above
 
 _DIGEST = "reading digest, embedding grammars"
 

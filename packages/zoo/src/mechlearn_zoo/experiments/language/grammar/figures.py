@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.language.grammar.run import ARMS, METHODS
-from craik.lab import Rows, colour, panels
+from claimlab import Rows, colour, panels
+from mechlearn_zoo.experiments.language.grammar.run import ARMS, METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

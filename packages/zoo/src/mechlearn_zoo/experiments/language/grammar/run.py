@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from annotated_types import Ge
 
-from craik.lab import Positive, Preset, Row, check_limits, part
-from craik.methods.language.grammar import EmbeddingGrammar, Method, Vectors, together, word_vectors
-from craik.tasks.text.code_tokens import code_tokens
+from claimlab import Positive, Preset, Row, check_limits, part
+from mechlearn_zoo.methods.language.grammar import EmbeddingGrammar, Method, Vectors, together, word_vectors
+from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 
 METHODS: tuple[Method, ...] = ("neighbours", "centroid", "hull", "span")
 """What distance is measured to."""

@@ -1,7 +1,7 @@
 """Masked language models of code, and what few labels make of them."""
 
-from craik.experiments.language.masked_lm import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.language.masked_lm import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="masked-lm",

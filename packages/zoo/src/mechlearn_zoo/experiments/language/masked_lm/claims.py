@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Least, Measurement, Rows, above, bootstrap, low_above
+from claimlab import Claim, Least, Measurement, Rows, above, bootstrap, low_above
 
 _DEVLIN = "Devlin et al. 2019"
 

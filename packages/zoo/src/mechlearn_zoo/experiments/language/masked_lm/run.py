@@ -15,14 +15,14 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
-from craik.experiments.language.masked_lm.two_way import TwoWay
-from craik.lab import EarlyStopping, Positive, Preset, Row, Saved, check_limits, checkpoint, computed
-from craik.methods.language.masked import IGNORED, Corruption, corrupt
-from craik.methods.language.vocabulary import END, Vocabulary
-from craik.nn.perceptrons import linear, relu_mlp
-from craik.nn.transformer import LanguageModel, TransformerSizes
-from craik.tasks.text.code_tokens import NO_ROLE, ROLES, code_tokens
+from claimlab import EarlyStopping, Positive, Preset, Row, Saved, check_limits, checkpoint, computed
+from mechlearn.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
+from mechlearn.nn.perceptrons import linear, relu_mlp
+from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
+from mechlearn_zoo.methods.language.masked import IGNORED, Corruption, corrupt
+from mechlearn_zoo.methods.language.vocabulary import END, Vocabulary
+from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
+from mechlearn_zoo.tasks.text.code_tokens import NO_ROLE, ROLES, code_tokens
 
 Arm = Literal[
     "masked",

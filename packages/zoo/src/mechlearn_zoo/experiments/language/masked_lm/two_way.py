@@ -5,8 +5,8 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.nn.perceptrons import linear
-from craik.nn.recurrent import lstm
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.nn.recurrent import lstm
 
 LAYERS = 2
 

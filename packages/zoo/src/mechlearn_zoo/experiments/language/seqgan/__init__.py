@@ -1,7 +1,7 @@
 """A generator of tokens trained by policy gradient against a discriminator."""
 
-from craik.experiments.language.seqgan import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.language.seqgan import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="seqgan",

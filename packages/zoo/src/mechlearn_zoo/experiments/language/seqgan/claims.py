@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_at_least
+from claimlab import Claim, Measurement, Rows, bootstrap, high_below, low_at_least
 
 _SOURCE = "Yu et al. 2017, table 1"
 _STREAMS = (

@@ -1,7 +1,7 @@
 """Generators compared as curves over temperatures, not as points."""
 
-from craik.experiments.language.temperature_sweep import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.language.temperature_sweep import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="temperature-sweep",

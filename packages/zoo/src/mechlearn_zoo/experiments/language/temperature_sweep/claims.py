@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, at_least, bootstrap, high_below, low_at_least
-from craik.methods.language.temperature import Curve, Point, dominance
+from claimlab import Claim, Measurement, Rows, at_least, bootstrap, high_below, low_at_least
+from mechlearn_zoo.methods.language.temperature import Curve, Point, dominance
 
 _SOURCE = "Caccia et al. 2020"
 _STREAMS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.language.temperature_sweep.claims import curve
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.language.temperature_sweep.claims import curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from craik.experiments.language.generators import PRESETS as SHARED
-from craik.experiments.language.generators import Config
-from craik.experiments.language.generators import run as shared_run
-from craik.lab import Preset, Row
+from claimlab import Preset, Row
+from mechlearn_zoo.experiments.language.generators import PRESETS as SHARED
+from mechlearn_zoo.experiments.language.generators import Config
+from mechlearn_zoo.experiments.language.generators import run as shared_run
 
 PRESETS = {name: Preset(replace(preset.config, arms=("mle", "seqgan")), preset.seeds) for name, preset in SHARED.items()}
 

@@ -1,7 +1,7 @@
 """Temporal convolutions with one set of weights for all levels, and the theorem that they hold truncated recurrent networks."""
 
-from craik.experiments.language.trellis import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.language.trellis import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="trellis",

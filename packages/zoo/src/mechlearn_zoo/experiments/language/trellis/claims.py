@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Condition, EachSeed, Least, Measurement, Rows, above, at_least, bootstrap, low_above
+from claimlab import Claim, Condition, EachSeed, Least, Measurement, Rows, above, at_least, bootstrap, low_above
 
 _BAI = "Bai et al. 2019"
 

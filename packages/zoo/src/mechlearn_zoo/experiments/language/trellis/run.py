@@ -10,11 +10,11 @@ from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStu
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.lab import Halves, Positive, Preset, Row, check_limits, checkpoint, computed
-from craik.methods.language.trellis import Trellis, TrellisNet, from_recurrent
-from craik.methods.language.vocabulary import Vocabulary, packed
-from craik.nn.perceptrons import linear
-from craik.tasks.text.code_tokens import code_tokens
+from claimlab import Halves, Positive, Preset, Row, check_limits, checkpoint, computed
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet, from_recurrent
+from mechlearn_zoo.methods.language.vocabulary import Vocabulary, packed
+from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 
 Model = Literal["trellis", "untied", "lstm"]
 Count = Annotated[int, Ge(1)]

@@ -1,7 +1,7 @@
 """A language model probed as Winograd schemas should be, trained by averaging and by agreement."""
 
-from craik.experiments.language.winograd import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.language.winograd import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="winograd",

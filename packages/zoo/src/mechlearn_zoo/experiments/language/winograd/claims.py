@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import EARLY_STOPPING, Claim, Measurement, Rows, above, bootstrap, equal, low_above
+from claimlab import EARLY_STOPPING, Claim, Measurement, Rows, above, bootstrap, equal, low_above
 
 _TRICHELAIR = "Trichelair et al. 2019"
 

@@ -12,13 +12,13 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Mean, Rule
-from craik.lab import Preset, Row, Saved, Share, check_limits, checkpoint, computed, part
-from craik.methods.language.chance import best_of
-from craik.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
-from craik.methods.language.scoring import Scorer, predict, score
-from craik.nn.transformer import LanguageModel, TransformerSizes
-from craik.tasks.text.schema_world import PARTS, SchemaWorld, Sentences
+from claimlab import Preset, Row, Saved, Share, check_limits, checkpoint, computed, part
+from mechlearn.agreement import Agreement, AndMask, Mean, Rule
+from mechlearn_zoo.methods.language.chance import best_of
+from mechlearn_zoo.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
+from mechlearn_zoo.methods.language.scoring import Scorer, predict, score
+from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
+from mechlearn_zoo.tasks.text.schema_world import PARTS, SchemaWorld, Sentences
 
 Method = Literal["averaging", "and-mask", "no-association"]
 LENGTH = 9

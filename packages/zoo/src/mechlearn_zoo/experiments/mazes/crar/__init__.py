@@ -1,7 +1,7 @@
 """Planning in an abstract state, in mazes that were never seen."""
 
-from craik.experiments.mazes.crar import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.mazes.crar import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="crar-mazes",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Least, Measurement, Rows, bootstrap, low_above
+from claimlab import Claim, Least, Measurement, Rows, bootstrap, low_above
 
 _SOURCE = "Francois-Lavet et al. 2019, section 4.2, by the reading digest; mazes and numbers ours"
 DEEP = 6

@@ -13,11 +13,11 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, number
-from craik.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.keys import Gathering, Keys, mazes_with_keys
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, number
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
+from mechlearn_zoo.tasks.finite.keys import Gathering, Keys, mazes_with_keys
+from mechlearn_zoo.tasks.streams import stream
 
 ARMS = ("crar", "q-only")
 """All losses; Q's alone in the same networks, which has nothing to plan with."""

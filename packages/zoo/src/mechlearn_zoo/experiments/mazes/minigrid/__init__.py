@@ -1,7 +1,7 @@
 """Bonuses in MiniGrid's rooms, the simulator that others measure in."""
 
-from craik.experiments.mazes.minigrid import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.mazes.minigrid import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="minigrid-rooms",

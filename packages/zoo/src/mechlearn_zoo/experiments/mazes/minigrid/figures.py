@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.mazes.minigrid.run import METHODS
-from craik.lab import COLOURS, Rows, band, colour, panels
+from claimlab import COLOURS, Rows, band, colour, panels
+from mechlearn_zoo.experiments.mazes.minigrid.run import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

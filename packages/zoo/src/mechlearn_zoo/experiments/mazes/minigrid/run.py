@@ -12,11 +12,11 @@ import torch
 from annotated_types import Ge
 from torch import Generator, Tensor
 
-from craik.experiments.mazes.bonuses import curiosity, losses_of
-from craik.experiments.mazes.ppo import DISCOUNT, Walker, update
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import RewardScale, Rollout, collect, scaled
-from craik.tasks.agents.rooms import Rooms
+from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
+from mechlearn_zoo.experiments.mazes.bonuses import curiosity, losses_of
+from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, Walker, update
+from mechlearn_zoo.methods.control import RewardScale, Rollout, collect, scaled
+from mechlearn_zoo.tasks.agents.rooms import Rooms
 
 METHODS = ("none", "counts", "random", "inverse")
 """An agent that acts at random and does not learn; 1 for each cell that is new in the episode (an oracle); curiosity in random

@@ -1,7 +1,7 @@
 """A forward model that may skip frames, paid as curiosity in front of televisions."""
 
-from craik.experiments.mazes.skips import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.mazes.skips import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="curiosity-skips",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+from claimlab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 
 Arm = tuple[str, str]
 """The set and the model."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.mazes.skips.run import ARMS, SETS
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.mazes.skips.run import ARMS, SETS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

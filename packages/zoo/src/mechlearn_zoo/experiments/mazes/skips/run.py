@@ -1,7 +1,7 @@
 """PPO on curiosity alone in front of televisions, with a forward model of the next frame and with one that may skip frames.
 
 A roll-out is one episode of every walker; nothing tells the learner that it ends. The skipping model predicts, from features
-and action, one of the next H frames: the one that it predicts best, by which it is trained and paid (`craik.skips.Greedy`'s
+and action, one of the next H frames: the one that it predicts best, by which it is trained and paid (`mechlearn.skips.Greedy`'s
 match for one prediction). All forward models have the same form, the same frames and the same number of updates.
 """
 
@@ -14,13 +14,13 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.experiments.mazes.ppo import DISCOUNT, PARTS, PASSES, Walker, update
-from craik.experiments.mazes.watching import FEATURES, make_world, walk
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import RewardScale, scaled
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.flickering import Flickering
-from craik.tasks.finite.television import PRESS, Television
+from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, PARTS, PASSES, Walker, update
+from mechlearn_zoo.experiments.mazes.watching import FEATURES, make_world, walk
+from mechlearn_zoo.methods.control import RewardScale, scaled
+from mechlearn_zoo.tasks.finite.flickering import Flickering
+from mechlearn_zoo.tasks.finite.television import PRESS, Television
 
 SETS = ("off", "flickering", "staying")
 """No television; one that goes dark after each picture; one whose picture stays until the next press."""

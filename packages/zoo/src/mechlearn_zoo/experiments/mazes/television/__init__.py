@@ -1,7 +1,7 @@
 """A maze with a television: which bonus explores it, and which one watches."""
 
-from craik.experiments.mazes.television import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.mazes.television import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="curiosity-tv",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     Claim,
     Measurement,
     Rows,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.mazes.television import films
-from craik.experiments.mazes.television.rewards import GOALS
-from craik.experiments.mazes.television.run import FALLING, METHODS, PAID, WITH_TV
-from craik.lab import COLOURS, Animation, Rows, band, colour, panels
+from claimlab import COLOURS, Animation, Rows, band, colour, panels
+from mechlearn_zoo.experiments.mazes.television import films
+from mechlearn_zoo.experiments.mazes.television.rewards import GOALS
+from mechlearn_zoo.experiments.mazes.television.run import FALLING, METHODS, PAID, WITH_TV
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ import io
 import numpy as np
 from PIL import Image, ImageDraw
 
-from craik.lab import COLOURS, Animation, Rows
+from claimlab import COLOURS, Animation, Rows
 
 CELL, PAUSE = 10, 90
 """Pixels of a cell, milliseconds of a frame."""

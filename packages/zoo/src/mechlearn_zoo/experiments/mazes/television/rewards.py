@@ -6,12 +6,12 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from craik.experiments.mazes.watching import FEATURES
-from craik.methods.control import Curiosity, Rollout
-from craik.methods.control.reachability import Reachability, bonuses, memory, reachability_pairs, remember, similarity
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.grids import Grid
-from craik.tasks.finite.television import Television, Watching
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.mazes.watching import FEATURES
+from mechlearn_zoo.methods.control import Curiosity, Rollout
+from mechlearn_zoo.methods.control.reachability import Reachability, bonuses, memory, reachability_pairs, remember, similarity
+from mechlearn_zoo.tasks.finite.grids import Grid
+from mechlearn_zoo.tasks.finite.television import Television, Watching
 
 CAPACITY = 200
 """Of an episode's memory."""

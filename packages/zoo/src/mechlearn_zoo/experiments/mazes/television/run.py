@@ -13,9 +13,10 @@ from annotated_types import Ge
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from craik.experiments.mazes.bonuses import curiosity, losses_of
-from craik.experiments.mazes.ppo import DISCOUNT, Walker, update
-from craik.experiments.mazes.television.rewards import (
+from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
+from mechlearn_zoo.experiments.mazes.bonuses import curiosity, losses_of
+from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, Walker, update
+from mechlearn_zoo.experiments.mazes.television.rewards import (
     GOALS,
     UNPAID,
     WALK,
@@ -26,12 +27,11 @@ from craik.experiments.mazes.television.rewards import (
     reach,
     separation,
 )
-from craik.experiments.mazes.watching import FEATURES, make_world, walk
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import Curiosity, RewardScale, Rollout, scaled
-from craik.tasks.finite.grids import Grid
-from craik.tasks.finite.pitfalls import Pitfalls, with_pits
-from craik.tasks.finite.television import PRESS, Television
+from mechlearn_zoo.experiments.mazes.watching import FEATURES, make_world, walk
+from mechlearn_zoo.methods.control import Curiosity, RewardScale, Rollout, scaled
+from mechlearn_zoo.tasks.finite.grids import Grid
+from mechlearn_zoo.tasks.finite.pitfalls import Pitfalls, with_pits
+from mechlearn_zoo.tasks.finite.television import PRESS, Television
 
 CURIOUS = ("random", "inverse", "pixels", "vae")
 METHODS = ("none", "counts", *CURIOUS, "reachability", "continuous")

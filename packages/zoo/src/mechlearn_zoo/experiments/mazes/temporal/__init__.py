@@ -1,7 +1,7 @@
 """The temporal AND-mask on exact policy gradients, a level a step."""
 
-from craik.experiments.mazes.temporal import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.mazes.temporal import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="temporal-levels",

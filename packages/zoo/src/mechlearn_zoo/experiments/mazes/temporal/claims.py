@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import EARLY_STOPPING, Claim, Condition, Measurement, Rows, bootstrap, low_above
+from claimlab import EARLY_STOPPING, Claim, Condition, Measurement, Rows, bootstrap, low_above
 
 _OURS = "ours; issue 'control'"
 _UNTRIED = "Threshold and memory are those of the other arm; both conditions were written down before any run."
@@ -85,7 +85,7 @@ CLAIMS = (
     Claim(
         id="temporal-levels.gradient-mask",
         text="The mask on gradients alone, before plain Adam, goes further in unseen levels than Adam, too.",
-        source="ours; craik.agreement.TemporalMask",
+        source="ours; mechlearn.agreement.TemporalMask",
         measure=less_best("gradient-mask", "adam"),
         condition=ahead(
             "gradient-mask", "adam", "share of the best value, unseen levels, that mask's less Adam's,", at=("gradients",)

@@ -15,12 +15,12 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.agreement import AdamForm, TemporalAndMaskAdam, TemporalMask
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
-from craik.methods.control.counterfactual import Scenarios
-from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.scenarios import Levels, levels
-from craik.trajectories.finite import FiniteMDP
+from claimlab import Positive, Preset, Row, Share, check_limits, number
+from mechlearn.agreement import AdamForm, TemporalAndMaskAdam, TemporalMask
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.trajectories.finite import FiniteMDP
+from mechlearn_zoo.methods.control.counterfactual import Scenarios
+from mechlearn_zoo.tasks.finite.scenarios import Levels, levels
 
 Arm = Literal["adam", "temporal-mask", "gradient-mask", "random-mask", "decay", "no-textures"]
 ARMS: tuple[Arm, ...] = ("adam", "temporal-mask", "random-mask", "decay", "no-textures")

@@ -1,7 +1,7 @@
 """Clinics that differ in base rate and calibration only."""
 
-from craik.experiments.own_data.calibration import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.calibration import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-calibration",

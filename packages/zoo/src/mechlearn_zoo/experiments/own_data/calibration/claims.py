@@ -1,9 +1,9 @@
 """What is claimed of clinics that differ in base rate and calibration; written before any judged run."""
 
-from craik.experiments.own_data.calibration.run import CELLS
-from craik.experiments.own_data.comparing import TAUGHT
-from craik.experiments.own_data.measures import POOLED, SOURCE, TWENTY, difference, least
-from craik.lab import Claim, low_at_least
+from claimlab import Claim, low_at_least
+from mechlearn_zoo.experiments.own_data.calibration.run import CELLS
+from mechlearn_zoo.experiments.own_data.comparing import TAUGHT
+from mechlearn_zoo.experiments.own_data.measures import POOLED, SOURCE, TWENTY, difference, least
 
 CELL = CELLS["8x40"]
 

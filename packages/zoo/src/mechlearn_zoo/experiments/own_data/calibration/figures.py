@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.own_data.calibration.run import CELLS
-from craik.experiments.own_data.measures import gains
-from craik.lab import Rows
+from claimlab import Rows
+from mechlearn_zoo.experiments.own_data.calibration.run import CELLS
+from mechlearn_zoo.experiments.own_data.measures import gains
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

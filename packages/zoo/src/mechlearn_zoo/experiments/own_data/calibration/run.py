@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from craik.experiments.own_data.comparing import METHODS, Settings, candidates, scores
-from craik.lab import Preset, Row, check_limits
-from craik.tasks.tables.shifts import calibration
+from claimlab import Preset, Row, check_limits
+from mechlearn_zoo.experiments.own_data.comparing import METHODS, Settings, candidates, scores
+from mechlearn_zoo.tasks.tables.shifts import calibration
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Five cities' air: cities as sites, and the hours in between as privileged columns."""
 
-from craik.experiments.own_data.cities import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.cities import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-cities",

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from craik.experiments.own_data.cities.run import AGREEMENT, NULLS, cell
-from craik.experiments.own_data.measures import POOLED, SOURCE, difference, differences, least
-from craik.lab import Claim, Measure, Measurement, Rows, bootstrap, high_below, low_above, low_at_least, number
+from claimlab import Claim, Measure, Measurement, Rows, bootstrap, high_below, low_above, low_at_least, number
+from mechlearn_zoo.experiments.own_data.cities.run import AGREEMENT, NULLS, cell
+from mechlearn_zoo.experiments.own_data.measures import POOLED, SOURCE, difference, differences, least
 
 KARLSSON = "arXiv:2110.14993, section 5.2 and figure 3, in kind; horizons and rows ours"
 FEW = tuple(cell(horizon, rows) for horizon in (6, 12) for rows in (50, 100, 200))

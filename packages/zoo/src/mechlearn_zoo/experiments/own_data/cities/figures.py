@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.own_data.cities.run import AGREEMENT, cell
-from craik.experiments.own_data.measures import differences, gains
-from craik.lab import COLOURS, Rows, bootstrap, number, panels
+from claimlab import COLOURS, Rows, bootstrap, number, panels
+from mechlearn_zoo.experiments.own_data.cities.run import AGREEMENT, cell
+from mechlearn_zoo.experiments.own_data.measures import differences, gains
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,12 +13,12 @@ import numpy as np
 from annotated_types import Ge, MinLen
 from sklearn.linear_model import LinearRegression, RidgeCV  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
-from craik.distill.closed_form import STRENGTHS, VotedTeachers
-from craik.estimators.comparing import named
-from craik.estimators.tables import Numbers, Table, prepare
-from craik.experiments.own_data.comparing import Known, Predict, Settings, compared, fitted, q_filter
-from craik.lab import LabError, Preset, Row, check_limits, part
-from craik.tasks.tables.five_cities import CITIES, Forecast, five_cities, forecasts
+from claimlab import LabError, Preset, Row, check_limits, part
+from mechlearn.distill.closed_form import STRENGTHS, VotedTeachers
+from mechlearn.tables.comparing import named
+from mechlearn.tables.reading_in import Numbers, Table, prepare
+from mechlearn_zoo.experiments.own_data.comparing import Known, Predict, Settings, compared, fitted, q_filter
+from mechlearn_zoo.tasks.tables.five_cities import CITIES, Forecast, five_cities, forecasts
 
 BETWEEN = {6: (1, 2, 3, 4, 5), 12: (3, 6, 9), 24: (6, 12, 18)}
 """Privileged hours by horizon."""

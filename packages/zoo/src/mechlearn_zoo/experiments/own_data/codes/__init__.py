@@ -1,7 +1,7 @@
 """Digits at sites that write the label as a code of their own."""
 
-from craik.experiments.own_data.codes import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.codes import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-codes",

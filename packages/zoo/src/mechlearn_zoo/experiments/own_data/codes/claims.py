@@ -1,8 +1,8 @@
 """What is claimed of codes; written before any judged run."""
 
-from craik.experiments.own_data.codes.run import CELLS
-from craik.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, difference, least, share_of_gain
-from craik.lab import Claim, at_least, low_above, low_at_least
+from claimlab import Claim, at_least, low_above, low_at_least
+from mechlearn_zoo.experiments.own_data.codes.run import CELLS
+from mechlearn_zoo.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, difference, least, share_of_gain
 
 PEERS = ("IRM", "V-REx", "Fishr", "group DRO")
 CODED = tuple(cell for cell in CELLS.values() if cell["code"])

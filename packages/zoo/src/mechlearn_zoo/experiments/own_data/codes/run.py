@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from craik.experiments.own_data.comparing import Settings, candidates, scores
-from craik.lab import Preset, Row, check_limits, part
-from craik.tasks.tables.codes import codes
+from claimlab import Preset, Row, check_limits, part
+from mechlearn_zoo.experiments.own_data.comparing import Settings, candidates, scores
+from mechlearn_zoo.tasks.tables.codes import codes
 
 Size = Literal["4x359", "8x179", "16x89", "8x53"]
 NULL = "8x53"

@@ -1,7 +1,7 @@
 """Which scores find the columns that were planted."""
 
-from craik.experiments.own_data.columns import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.columns import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-columns",

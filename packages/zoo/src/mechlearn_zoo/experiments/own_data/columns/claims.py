@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from craik.experiments.own_data.columns.run import MARGINAL
-from craik.experiments.own_data.measures import SOURCE, TWENTY
-from craik.lab import Claim, Measure, Measurement, Rows, at_least, at_most, bootstrap, high_at_most, low_above
+from claimlab import Claim, Measure, Measurement, Rows, at_least, at_most, bootstrap, high_at_most, low_above
+from mechlearn_zoo.experiments.own_data.columns.run import MARGINAL
+from mechlearn_zoo.experiments.own_data.measures import SOURCE, TWENTY
 
 
 def area(score: str, boards: tuple[str, ...]) -> Measure:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.own_data.columns.run import BOARDS, SCORES
-from craik.lab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.own_data.columns.run import BOARDS, SCORES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

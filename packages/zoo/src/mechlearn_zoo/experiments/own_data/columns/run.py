@@ -1,6 +1,6 @@
 """The audit on every board, by the training sites' rows alone: how well each score ranks the planted columns.
 
-Scores: *cancelled mass*, as `craik.estimators.disagreement` has it; *Cochran's Q* of the per-site correlations; *spread*, which
+Scores: *cancelled mass*, as `mechlearn.tables.disagreement` has it; *Cochran's Q* of the per-site correlations; *spread*, which
 share of the relation differs between sites (tau^2 / (tau^2 + mu^2), what screening asks of a column beside significance);
 *signs*, in how many sites the correlation has the rarer sign.
 """
@@ -14,16 +14,16 @@ from annotated_types import MinLen
 from numpy.typing import NDArray
 from scipy.stats import rankdata  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
-from craik.estimators.disagreement import audit, screened_columns
-from craik.estimators.tables import Scaling, Table
-from craik.experiments.own_data.comparing import table_of
-from craik.lab import Preset, Row, check_limits
-from craik.penalties import Screened
-from craik.tasks.tables import SiteTable
-from craik.tasks.tables.cells import tag, wards
-from craik.tasks.tables.codes import codes
-from craik.tasks.tables.shifts import interactions
-from craik.tasks.tables.writers import writers
+from claimlab import Preset, Row, check_limits
+from mechlearn.penalties import Screened
+from mechlearn.tables.disagreement import audit, screened_columns
+from mechlearn.tables.reading_in import Scaling, Table
+from mechlearn_zoo.experiments.own_data.comparing import table_of
+from mechlearn_zoo.tasks.tables import SiteTable
+from mechlearn_zoo.tasks.tables.cells import tag, wards
+from mechlearn_zoo.tasks.tables.codes import codes
+from mechlearn_zoo.tasks.tables.shifts import interactions
+from mechlearn_zoo.tasks.tables.writers import writers
 
 Board = Literal["codes", "writers", "wards", "tag", "interactions", "shared"]
 BOARDS: dict[str, Callable[[int], SiteTable]] = {

@@ -1,7 +1,7 @@
 """The linear unit tests for invariance discovery, with other people's methods beside ours."""
 
-from craik.experiments.own_data.linear_units import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.linear_units import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-linear-units",

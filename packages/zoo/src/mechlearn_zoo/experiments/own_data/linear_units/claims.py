@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from craik.experiments.own_data.linear_units.run import CELLS
-from craik.lab import (
+from claimlab import (
     EARLY_STOPPING,
     Claim,
     Condition,
@@ -25,6 +24,7 @@ from craik.lab import (
     low_above,
     number,
 )
+from mechlearn_zoo.experiments.own_data.linear_units.run import CELLS
 
 PRINTED = "arXiv:2102.10867; its published results by number of environments, test error averaged over environments"
 OURS = "ours; issue 'Does it help anyone?'"

@@ -12,9 +12,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from craik.agreement.normalised import normalised
-from craik.agreement.rules.critical import homogeneous_critical, qualitative_critical
-from craik.estimators.ways.conflicts import Evidence, precisions, sides
+from mechlearn.agreement.normalised import normalised
+from mechlearn.agreement.rules.critical import homogeneous_critical, qualitative_critical
+from mechlearn.tables.training_rules.conflicts import Evidence, precisions, sides
 
 
 class Board(NamedTuple):

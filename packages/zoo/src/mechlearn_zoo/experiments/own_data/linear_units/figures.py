@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.own_data.linear_units.run import CELLS
-from craik.experiments.own_data.linear_units.training import METHODS
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.own_data.linear_units.run import CELLS
+from mechlearn_zoo.experiments.own_data.linear_units.training import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

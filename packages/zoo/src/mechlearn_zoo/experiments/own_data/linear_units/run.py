@@ -13,11 +13,11 @@ import torch
 from annotated_types import Ge, MaxLen, MinLen
 from torch import Generator, Tensor
 
-from craik.agreement import Agreement, AndMask
-from craik.experiments.own_data.linear_units.directions import Board
-from craik.experiments.own_data.linear_units.training import METHODS, Method, Settings, train
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed
-from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, parts, scrambled, unit_test
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed
+from mechlearn.agreement import Agreement, AndMask
+from mechlearn_zoo.experiments.own_data.linear_units.directions import Board
+from mechlearn_zoo.experiments.own_data.linear_units.training import METHODS, Method, Settings, train
+from mechlearn_zoo.tasks.boards.unit_tests import EXAMPLES, UnitTest, parts, scrambled, unit_test
 
 FOLDS = 3
 

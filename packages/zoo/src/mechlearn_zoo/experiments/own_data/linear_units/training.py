@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.experiments.own_data.linear_units.directions import (
+from mechlearn.nn.stacks import StackedAdam
+from mechlearn_zoo.experiments.own_data.linear_units.directions import (
     Board,
     Direction,
     Penalty,
@@ -27,10 +28,9 @@ from craik.experiments.own_data.linear_units.directions import (
     see,
     vrex,
 )  # fmt: skip
-from craik.nn.stacks import StackedAdam
 
 SHRINK = 5.0
-"""Times the learning rate: how fast rules that test for conflict let go of what they mask (`craik.agreement.decay_masked`)."""
+"""Times the learning rate: how fast rules that test for conflict let go of what they mask (`agreement.decay_masked`)."""
 
 
 class Method(NamedTuple):

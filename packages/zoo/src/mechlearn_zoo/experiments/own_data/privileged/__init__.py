@@ -1,7 +1,7 @@
 """Columns known in training only, on tables."""
 
-from craik.experiments.own_data.privileged import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.privileged import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-privileged",

@@ -1,8 +1,8 @@
 """What is claimed of columns known in training only; written before any judged run."""
 
-from craik.experiments.own_data.measures import BY_SEED, SOURCE, TWENTY, difference, least, on_average
-from craik.experiments.own_data.privileged.run import CELLS, FORM_CELLS, TAUGHT
-from craik.lab import Claim, low_above, low_at_least
+from claimlab import Claim, low_above, low_at_least
+from mechlearn_zoo.experiments.own_data.measures import BY_SEED, SOURCE, TWENTY, difference, least, on_average
+from mechlearn_zoo.experiments.own_data.privileged.run import CELLS, FORM_CELLS, TAUGHT
 
 UNCHANGED = f"{TWENTY} No verdict changed."
 TRIED_NETWORKS = (

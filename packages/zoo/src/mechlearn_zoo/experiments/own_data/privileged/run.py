@@ -14,12 +14,12 @@ import torch
 from annotated_types import MinLen
 from sklearn.linear_model import RidgeCV  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
-from craik.distill.closed_form import STRENGTHS, VotedTeachers
-from craik.estimators.tables import Numbers
-from craik.experiments.own_data.comparing import FORMS, Known, Predict, fitted
-from craik.lab import Preset, Row, check_limits
-from craik.tasks.pictures.digits import CLASSES, digits_in_order
-from craik.tasks.tables.cells import all_cells
+from claimlab import Preset, Row, check_limits
+from mechlearn.distill.closed_form import STRENGTHS, VotedTeachers
+from mechlearn.tables.reading_in import Numbers
+from mechlearn_zoo.experiments.own_data.comparing import FORMS, Known, Predict, fitted
+from mechlearn_zoo.tasks.pictures.digits import CLASSES, digits_in_order
+from mechlearn_zoo.tasks.tables.cells import all_cells
 
 Cell = Literal[
     "cells 50", "cells 100", "cells 200", "digits 100", "digits 200", "pairs 150", "pairs 300",

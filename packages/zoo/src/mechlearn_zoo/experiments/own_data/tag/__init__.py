@@ -1,7 +1,7 @@
 """A column that goes with the label, turned round at some sites."""
 
-from craik.experiments.own_data.tag import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.tag import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-tag",

@@ -1,8 +1,8 @@
 """What is claimed of a tag that most sites share; written before any judged run."""
 
-from craik.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, least, share_of_gain
-from craik.experiments.own_data.tag.run import CELLS
-from craik.lab import Claim, at_least, low_above, low_at_least
+from claimlab import Claim, at_least, low_above, low_at_least
+from mechlearn_zoo.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, least, share_of_gain
+from mechlearn_zoo.experiments.own_data.tag.run import CELLS
 
 REVERSED, SHUFFLED, KEPT = (
     tuple(cell for cell in CELLS.values() if cell["new"] == new) for new in ("reversed", "shuffled", "as before")

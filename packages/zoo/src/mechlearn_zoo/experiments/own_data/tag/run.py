@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from craik.experiments.own_data.comparing import METHODS, Settings, candidates, scores
-from craik.lab import Preset, Row, check_limits
-from craik.tasks.tables.cells import tag
-from craik.tasks.tables.codes import digits_tag
+from claimlab import Preset, Row, check_limits
+from mechlearn_zoo.experiments.own_data.comparing import METHODS, Settings, candidates, scores
+from mechlearn_zoo.tasks.tables.cells import tag
+from mechlearn_zoo.tasks.tables.codes import digits_tag
 
 Board = Literal["cells", "digits"]
 BOARDS = {"cells": tag, "digits": digits_tag}

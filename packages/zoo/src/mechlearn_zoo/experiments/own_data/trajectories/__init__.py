@@ -1,12 +1,12 @@
-"""What `craik fit skips` says, checked on trajectories to come."""
+"""What `mechlearn fit skips` says, checked on trajectories to come."""
 
-from craik.experiments.own_data.trajectories import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.trajectories import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-trajectories",
-    title="Do adaptive skips help on small trajectories, and is what `craik fit skips` says true of others to come?",
-    reproduces="ours; the verdicts of `craik fit skips`",
+    title="Do adaptive skips help on small trajectories, and is what `mechlearn fit skips` says true of others to come?",
+    reproduces="ours; the verdicts of `mechlearn fit skips`",
     presets=run.PRESETS,
     run=run.run,
     claims=claims.CLAIMS,

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from craik.experiments.own_data.measures import SOURCE, mean_of, share
-from craik.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
-from craik.lab import (
+from claimlab import (
     Claim,
     Greatest,
     Least,
@@ -19,6 +17,8 @@ from craik.lab import (
     low_above,
     number,
 )
+from mechlearn_zoo.experiments.own_data.measures import SOURCE, mean_of, share
+from mechlearn_zoo.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
 
 FIXED = ("fixed steps", "one step all the way")
 TRIED = "Written before any of these trajectories was asked; no setting was searched on them."

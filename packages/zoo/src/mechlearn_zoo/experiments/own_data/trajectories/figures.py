@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.own_data.trajectories.run import MOTIONS
-from craik.lab import COLOURS, Rows, bootstrap, panels
+from claimlab import COLOURS, Rows, bootstrap, panels
+from mechlearn_zoo.experiments.own_data.trajectories.run import MOTIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

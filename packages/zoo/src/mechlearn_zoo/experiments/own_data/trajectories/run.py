@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
-from craik.experiments.own_data.trajectories.stopping import Stopped, error
-from craik.lab import Preset, Row, check_limits, part
-from craik.tasks.bodies.motions import Motion, ball, double_pendulum, pendulum, waiting_ball
+from claimlab import Preset, Row, check_limits, part
+from mechlearn.tables.forecasts.forecasting import Budget, Tried, compare_forecasters
+from mechlearn_zoo.experiments.own_data.trajectories.stopping import Stopped, error
+from mechlearn_zoo.tasks.bodies.motions import Motion, ball, double_pendulum, pendulum, waiting_ball
 
 Board = Literal["pendulum", "double pendulum", "ball", "waiting ball"]
 MOTIONS: dict[str, Motion] = {
@@ -43,11 +43,11 @@ class Config:
     ahead: Annotated[int, Ge(4)] = 16
     """Frames ahead to predict; a trajectory has twice as many and one."""
     steps: Annotated[int, Ge(1)] = 120
-    """Training steps of each of the networks; `craik fit skips` takes 400."""
+    """Training steps of each of the networks; `mechlearn fit skips` takes 400."""
     evaluations: Annotated[int, Ge(1)] = 128
-    """Of a model in a training step; `craik fit skips` takes 256."""
+    """Of a model in a training step; `mechlearn fit skips` takes 256."""
     hidden: Annotated[int, Ge(1)] = 32
-    """Units of the hidden layer; `craik fit skips` has 64."""
+    """Units of the hidden layer; `mechlearn fit skips` has 64."""
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -1,16 +1,16 @@
 """What validation stops of each candidate: its setting and time where the trajectories set apart are predicted best.
 
-They are what `craik fit skips` chooses settings on, at the ends of its trainings: nothing trains on them, and they are drawn as
-those to come are. Here they choose the time as well, of fixed steps and of skips alike.
+They are what `mechlearn fit skips` chooses settings on, at the ends of its trainings: nothing trains on them, and they are
+drawn as those to come are. Here they choose the time as well, of fixed steps and of skips alike.
 """
 
 import math
 
 import numpy as np
 
-from craik.estimators.forecasts.forecasting import FIXED, Tried
-from craik.estimators.tables import Numbers
-from craik.lab import EarlyStopping, Row, number
+from claimlab import EarlyStopping, Row, number
+from mechlearn.tables.forecasts.forecasting import FIXED, Tried
+from mechlearn.tables.reading_in import Numbers
 
 
 class Stopped:

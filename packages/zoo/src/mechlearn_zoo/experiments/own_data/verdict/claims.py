@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from craik.estimators.comparing import POOLED
-from craik.experiments.own_data.measures import BY_SEED, SOURCE, mean_of, share
-from craik.experiments.own_data.verdict.run import GAINFUL, NULLS, TAGGED
-from craik.lab import Claim, Measure, Measurement, Row, Rows, at_least, at_most, low_above, low_at_least
+from claimlab import Claim, Measure, Measurement, Row, Rows, at_least, at_most, low_above, low_at_least
+from mechlearn.tables.comparing import POOLED
+from mechlearn_zoo.experiments.own_data.measures import BY_SEED, SOURCE, mean_of, share
+from mechlearn_zoo.experiments.own_data.verdict.run import GAINFUL, NULLS, TAGGED
 
 TRUE = 5.0
 """Points that a gain at sites to come must have to count as one that should be seen."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.own_data.verdict.run import BOARDS
-from craik.lab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,8 +1,8 @@
 """Verdicts on small tables of eight sites, each site left out once, and what came true at twenty sites to come.
 
 A seed draws a table of each board: two nulls, two on which sites differ in what can be left out, and one on which whoever
-leaves it out loses. A table is asked as `craik fit agreement` asks one, and what each candidate makes of all of its sites is
-judged on 2,000 rows of sites to come.
+leaves it out loses. A table is asked as `mechlearn fit agreement` asks one, and what each candidate makes of all of its sites
+is judged on 2,000 rows of sites to come.
 """
 
 from collections.abc import Iterator
@@ -12,15 +12,15 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from craik.estimators.answering.sites import to_keep
-from craik.estimators.candidates import Candidate
-from craik.estimators.comparing import compare_table, named
-from craik.estimators.fitting import Training
-from craik.estimators.tables import prepare
-from craik.experiments.own_data.comparing import table_of
-from craik.lab import Preset, Row, check_limits
-from craik.tasks.tables import SiteTable
-from craik.tasks.tables.coming import coded_digits_to_come, plain_cells, plain_digits, signed_cells, tagged_cells
+from claimlab import Preset, Row, check_limits
+from mechlearn.tables.candidates import Candidate
+from mechlearn.tables.comparing import compare_table, named
+from mechlearn.tables.fitting import Training
+from mechlearn.tables.reading_in import prepare
+from mechlearn.tables.reports.sites import to_keep
+from mechlearn_zoo.experiments.own_data.comparing import table_of
+from mechlearn_zoo.tasks.tables import SiteTable
+from mechlearn_zoo.tasks.tables.coming import coded_digits_to_come, plain_cells, plain_digits, signed_cells, tagged_cells
 
 Board = Literal["plain cells", "plain digits", "signed cells", "coded digits", "tagged cells"]
 BOARDS = {
@@ -33,7 +33,7 @@ BOARDS = {
 NULLS, GAINFUL, TAGGED = ("plain cells", "plain digits"), ("signed cells", "coded digits"), ("tagged cells",)
 
 METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "Cochran's Q")
-"""What `craik fit agreement` compares without pooled boosting, which takes longest: one simple candidate less to beat."""
+"""What `mechlearn fit agreement` compares without pooled boosting, which takes longest: one simple candidate less to beat."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Config:
     )  # fmt: skip
     """Which are drawn, a table each."""
     hidden: Annotated[int, Ge(0)] = 16
-    """Hidden units of the networks, 0 for a linear one; `craik fit` has 32."""
+    """Hidden units of the networks, 0 for a linear one; `mechlearn fit` has 32."""
     steps: Annotated[int, Ge(1)] = 60
-    """Optimiser steps of the networks at most; `craik fit` takes 120."""
+    """Optimiser steps of the networks at most; `mechlearn fit` takes 120."""
     rows: Annotated[int, Ge(2)] = 32
-    """Rows of each site in a step; `craik fit` takes 64."""
+    """Rows of each site in a step; `mechlearn fit` takes 64."""
 
     def __post_init__(self) -> None:
         check_limits(self)

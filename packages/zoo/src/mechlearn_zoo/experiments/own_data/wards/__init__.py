@@ -1,7 +1,7 @@
 """Clinics that fill their wards each in its own way."""
 
-from craik.experiments.own_data.wards import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.wards import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-wards",

@@ -1,8 +1,8 @@
 """What is claimed of wards; written before any judged run."""
 
-from craik.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, difference, least
-from craik.experiments.own_data.wards.run import CELLS
-from craik.lab import Claim, high_below, low_above, low_at_least
+from claimlab import Claim, high_below, low_above, low_at_least
+from mechlearn_zoo.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, difference, least
+from mechlearn_zoo.experiments.own_data.wards.run import CELLS
 
 ALL = tuple(CELLS.values())
 FEW = CELLS["8x53"]

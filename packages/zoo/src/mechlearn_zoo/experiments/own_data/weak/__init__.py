@@ -1,7 +1,7 @@
 """Exchangeable clinics and weak columns: nothing to gain."""
 
-from craik.experiments.own_data.weak import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.weak import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-weak",

@@ -1,9 +1,9 @@
 """What is claimed where clinics are exchangeable; written before any judged run."""
 
-from craik.experiments.own_data.comparing import TAUGHT
-from craik.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, least
-from craik.experiments.own_data.weak.run import CELLS
-from craik.lab import Claim, at_least, low_at_least
+from claimlab import Claim, at_least, low_at_least
+from mechlearn_zoo.experiments.own_data.comparing import TAUGHT
+from mechlearn_zoo.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, least
+from mechlearn_zoo.experiments.own_data.weak.run import CELLS
 
 ALL = tuple(CELLS.values())
 _OVER_OTHERS = "points of pooled over another way, in the cell and of the way whose mean over seeds is best,"

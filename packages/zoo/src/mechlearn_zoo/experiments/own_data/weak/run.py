@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from craik.experiments.own_data.comparing import METHODS, Settings, candidates, scores
-from craik.lab import Preset, Row, check_limits
-from craik.tasks.tables.cells import weak
+from claimlab import Preset, Row, check_limits
+from mechlearn_zoo.experiments.own_data.comparing import METHODS, Settings, candidates, scores
+from mechlearn_zoo.tasks.tables.cells import weak
 
 Size = Literal["4x106", "8x53", "16x26"]
 

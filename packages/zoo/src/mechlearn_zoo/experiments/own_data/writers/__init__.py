@@ -1,7 +1,7 @@
 """Digits by thirteen writers, as they are and with a code of each writer's own."""
 
-from craik.experiments.own_data.writers import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.own_data.writers import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="own-data-writers",

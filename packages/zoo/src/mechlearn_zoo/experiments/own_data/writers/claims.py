@@ -1,8 +1,8 @@
 """What is claimed of writers; written before any judged run."""
 
-from craik.experiments.own_data.measures import POOLED, SOURCE, TWENTY, difference, least, share_of_gain
-from craik.experiments.own_data.writers.run import CELLS
-from craik.lab import Claim, at_least, high_below, low_above, low_at_least
+from claimlab import Claim, at_least, high_below, low_above, low_at_least
+from mechlearn_zoo.experiments.own_data.measures import POOLED, SOURCE, TWENTY, difference, least, share_of_gain
+from mechlearn_zoo.experiments.own_data.writers.run import CELLS
 
 CODES, NULL = CELLS["with codes"], CELLS["as they are"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.own_data.measures import gains
-from craik.experiments.own_data.writers.run import CELLS
-from craik.lab import Rows
+from claimlab import Rows
+from mechlearn_zoo.experiments.own_data.measures import gains
+from mechlearn_zoo.experiments.own_data.writers.run import CELLS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """How much harm a few training points with wrong labels can do, and to which learners."""
 
-from craik.experiments.robustness.poisoning import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.robustness.poisoning import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="poisoning",

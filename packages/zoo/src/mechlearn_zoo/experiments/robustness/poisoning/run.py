@@ -11,12 +11,12 @@ from typing import Annotated
 import torch
 from annotated_types import Ge, MinLen
 
-from craik.experiments.robustness.classifiers import parts
-from craik.lab import Positive, Preset, Row, Share, check_limits, computed, part
-from craik.methods.robustness import Learner, Sample, flipped, poison, poisoning_gradient
-from craik.methods.robustness.poisoning import decision, fit, joined, logistic, ridge, squared_hinge
-from craik.methods.robustness.transfer import cosine
-from craik.params import Params
+from claimlab import Positive, Preset, Row, Share, check_limits, computed, part
+from mechlearn.params import Params
+from mechlearn_zoo.experiments.robustness.classifiers import parts
+from mechlearn_zoo.methods.robustness import Learner, Sample, flipped, poison, poisoning_gradient
+from mechlearn_zoo.methods.robustness.poisoning import decision, fit, joined, logistic, ridge, squared_hinge
+from mechlearn_zoo.methods.robustness.transfer import cosine
 
 FAMILIES: dict[str, Callable[[int, float], Learner]] = {"logistic": logistic, "ridge": ridge, "svm": squared_hinge}
 """Learners by name; the support vector machine has the squared hinge loss."""

@@ -1,7 +1,7 @@
 """Which frozen classifiers of letters can be made to read digits or count squares by one pattern around the picture."""
 
-from craik.experiments.robustness.reprogramming import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.robustness.reprogramming import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="reprogramming",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import EARLY_STOPPING, Claim, Condition, EachSeed, Least, Rows, at_least, at_most, low_above
+from claimlab import EARLY_STOPPING, Claim, Condition, EachSeed, Least, Rows, at_least, at_most, low_above
 
 _PAPER = "Elsayed et al. 2019, section 4"
 

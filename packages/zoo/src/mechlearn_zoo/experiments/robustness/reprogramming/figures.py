@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.robustness.reprogramming.run import STATES
-from craik.lab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.robustness.reprogramming.run import STATES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,14 +15,14 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.agreement import AndMask, Mean, Rule, combine
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed
-from craik.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
-from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.digits import digits
-from craik.tasks.pictures.glyphs import LETTERS, glyphs
-from craik.tasks.pictures.images import Images
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed
+from mechlearn.agreement import AndMask, Mean, Rule, combine
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
+from mechlearn_zoo.tasks.pictures.digits import digits
+from mechlearn_zoo.tasks.pictures.glyphs import LETTERS, glyphs
+from mechlearn_zoo.tasks.pictures.images import Images
+from mechlearn_zoo.tasks.streams import stream
 
 SIZE, PATCH, LABELS = 24, 8, 10
 

@@ -1,7 +1,7 @@
 """Which attacks transfer between models, what predicts it, and what surrogates agree on."""
 
-from craik.experiments.robustness.transfer import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.robustness.transfer import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="transfer",

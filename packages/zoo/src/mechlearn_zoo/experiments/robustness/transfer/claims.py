@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import EARLY_STOPPING, Claim, Condition, EachSeed, Least, Rows, above, at_least, at_most, low_above
+from claimlab import EARLY_STOPPING, Claim, Condition, EachSeed, Least, Rows, above, at_least, at_most, low_above
 
 _PAPER = "Demontis et al. 2019, section 4.1"
 _OURS = "ours; issue 'language and robustness audits'"

@@ -7,10 +7,11 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.agreement import AndMask, Mean, Rule
-from craik.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, fitted
-from craik.lab import EarlyStopping, Halves, Row
-from craik.methods.robustness import (
+from claimlab import EarlyStopping, Halves, Row
+from mechlearn.agreement import AndMask, Mean, Rule
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, fitted
+from mechlearn_zoo.methods.robustness import (
     Ball,
     Sample,
     agreed_attack,
@@ -21,11 +22,10 @@ from craik.methods.robustness import (
     steepest,
     transferred_gain,
 )
-from craik.methods.robustness.closed_forms import Classifier
-from craik.methods.robustness.evasion import loss, missed
-from craik.methods.robustness.norms import norms
-from craik.methods.robustness.transfer import cosine
-from craik.nn.perceptrons import mlp
+from mechlearn_zoo.methods.robustness.closed_forms import Classifier
+from mechlearn_zoo.methods.robustness.evasion import loss, missed
+from mechlearn_zoo.methods.robustness.norms import norms
+from mechlearn_zoo.methods.robustness.transfer import cosine
 
 CORNERS = (0, 1, 6, 7, 56, 57, 62, 63)
 """Pixels in which a site writes its code: two in each corner of 8 x 8."""

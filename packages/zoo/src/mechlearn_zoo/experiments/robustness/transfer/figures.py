@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.robustness.classifiers import KINDS
-from craik.experiments.robustness.transfer.ensembles import WAYS
-from craik.lab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.robustness.classifiers import KINDS
+from mechlearn_zoo.experiments.robustness.transfer.ensembles import WAYS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import Ge, MinLen
 
-from craik.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, accuracy, fitted, forest, parts
-from craik.experiments.robustness.transfer.ensembles import defences, ensembles, surrogates_of
-from craik.lab import Positive, Preset, Row, check_limits, part
-from craik.methods.robustness import (
+from claimlab import Positive, Preset, Row, check_limits, part
+from mechlearn_zoo.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, accuracy, fitted, forest, parts
+from mechlearn_zoo.experiments.robustness.transfer.ensembles import defences, ensembles, surrogates_of
+from mechlearn_zoo.methods.robustness import (
     Ball,
     alignment,
     gradient_size,
@@ -25,8 +25,8 @@ from craik.methods.robustness import (
     transfer_bound,
     variability,
 )
-from craik.methods.robustness.closed_forms import Classifier
-from craik.methods.robustness.evasion import logits_of, loss, margin, missed
+from mechlearn_zoo.methods.robustness.closed_forms import Classifier
+from mechlearn_zoo.methods.robustness.evasion import logits_of, loss, margin, missed
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Adaptive skip intervals against fixed steps: how often a roll-out shows the right outcome (thesis figures 2.9 and 2.10)."""
 
-from craik.experiments.skips.accuracy import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.accuracy import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-accuracy",

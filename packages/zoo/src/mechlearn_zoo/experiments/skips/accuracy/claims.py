@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from craik.experiments.skips.comparing.outcomes import LABELS, LEARNT
-from craik.experiments.skips.comparing.training import Method, Task
-from craik.lab import (
+from claimlab import (
     Claim,
     Least,
     Measure,
@@ -21,6 +19,8 @@ from craik.lab import (
     number,
     where_stopped,
 )
+from mechlearn_zoo.experiments.skips.comparing.outcomes import LABELS, LEARNT
+from mechlearn_zoo.experiments.skips.comparing.training import Method, Task
 
 Compare = Callable[[Rows, str, str], Measurement | None]
 """From rows and two methods to the difference of the first to the second."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from craik.experiments.skips.comparing.networks import Architecture
-from craik.experiments.skips.comparing.outcomes import Comparison
-from craik.experiments.skips.comparing.training import Method, Task
+from mechlearn_zoo.experiments.skips.comparing.networks import Architecture
+from mechlearn_zoo.experiments.skips.comparing.outcomes import Comparison
+from mechlearn_zoo.experiments.skips.comparing.training import Method, Task
 
 
 class Printed(NamedTuple):

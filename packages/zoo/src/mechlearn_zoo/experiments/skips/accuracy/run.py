@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from craik.experiments.skips.accuracy.printed import column, with_printed
-from craik.experiments.skips.comparing.looks import train_and_stop
-from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds
-from craik.experiments.skips.comparing.training import PUBLISHED
-from craik.lab import Choice, Objective, Preset, Ranges, Row, number, part
+from claimlab import Choice, Objective, Preset, Ranges, Row, number, part
+from mechlearn_zoo.experiments.skips.accuracy.printed import column, with_printed
+from mechlearn_zoo.experiments.skips.comparing.looks import train_and_stop
+from mechlearn_zoo.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds
+from mechlearn_zoo.experiments.skips.comparing.training import PUBLISHED
 
 LOOKS = 12
 """At a training, evenly spread over its budget: a look rolls out on all validation episodes, which takes long."""

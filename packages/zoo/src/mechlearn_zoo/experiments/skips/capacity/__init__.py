@@ -1,7 +1,7 @@
 """Capacity and data that a model needs with skips and without (thesis figure 2.3, caption)."""
 
-from craik.experiments.skips.capacity import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.capacity import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-capacity",

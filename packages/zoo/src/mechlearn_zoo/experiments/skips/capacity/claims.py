@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Least, Rows, low_above, number
+from claimlab import Claim, EachSeed, Least, Rows, low_above, number
 
 LEVEL = 0.6
 """Accuracy that a network must reach: what training of this length allows; the thesis' scale would ask for .9."""

@@ -9,16 +9,16 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import CodePerceptron
-from craik.schedules import Linear
-from craik.skips import Dynamics, match, rollout
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.corruption import Corruption
-from craik.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.nn.perceptrons import CodePerceptron
+from mechlearn.schedules import Linear
+from mechlearn.skips import Dynamics, match, rollout
+from mechlearn_zoo.experiments.skips.comparing.budgets import descend, matching_at, rate_at
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.corruption import Corruption
+from mechlearn_zoo.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["asi", "fixed-3", "fixed-6"]
 Counts = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
@@ -53,7 +53,7 @@ class Config:
     test_episodes: Annotated[int, Ge(1)] = 200
     """Boards that roll-outs are scored on."""
     cache: str = ""
-    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+    """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)

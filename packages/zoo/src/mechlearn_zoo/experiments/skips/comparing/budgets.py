@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.skips import Fixed, Greedy, Matching
-from craik.skips.matchings.greedy import Ties
+from mechlearn.skips import Fixed, Greedy, Matching
+from mechlearn.skips.matchings.greedy import Ties
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Look(NamedTuple):
-    """What a method is called, and its role in `craik.lab.COLOURS`."""
+    """What a method is called, and its role in `claimlab.COLOURS`."""
 
     label: str
     role: str

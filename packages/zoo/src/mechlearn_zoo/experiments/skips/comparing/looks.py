@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import nn
 
-from craik.experiments.skips.comparing.outcomes import Comparison, Worlds, label_accuracy, train_and_read
-from craik.experiments.skips.comparing.training import Method, World
-from craik.lab import EarlyStopping, Row, number
+from claimlab import EarlyStopping, Row, number
+from mechlearn_zoo.experiments.skips.comparing.outcomes import Comparison, Worlds, label_accuracy, train_and_read
+from mechlearn_zoo.experiments.skips.comparing.training import Method, World
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import EachSeed, Paired, Rows, number
+from claimlab import EachSeed, Paired, Rows, number
 
 
 def ahead(method: str, over: str) -> Paired:

@@ -10,7 +10,11 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.experiments.skips.comparing.training import (
+from claimlab import Row, Rows, checkpoint, number
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.skips import Dynamics, rollout
+from mechlearn.skips.dynamics import Model
+from mechlearn_zoo.experiments.skips.comparing.training import (
     PUBLISHED,
     Method,
     Settings,
@@ -21,11 +25,7 @@ from craik.experiments.skips.comparing.training import (
     make_world,
     train,
 )
-from craik.lab import Row, Rows, checkpoint, number
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Dynamics, rollout
-from craik.skips.dynamics import Model
-from craik.tasks.frames.reading import NOTHING
+from mechlearn_zoo.tasks.frames.reading import NOTHING
 
 LABELS = {
     "asi": "ASI",
@@ -53,7 +53,7 @@ ROLES = {
     "fixed-16": "fourth",
     "direct": "third",
 }
-"""A method's colour, by its role in `craik.lab.drawing.COLOURS`; what no preset compares with each other shares one."""
+"""A method's colour, by its role in `claimlab.drawing.COLOURS`; what no preset compares with each other shares one."""
 
 LEARNT = 0.2
 """An accuracy below this is less than guessing among five platforms gets: that method has learnt nothing yet."""

@@ -12,18 +12,18 @@ from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.networks import Architecture, frame_network
-from craik.lab import Positive, Saved, check_limits
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.schedules import Linear, StepDecay
-from craik.skips import Dynamics, Fixed, Greedy, Matched, displacement, match
-from craik.tasks import caching
-from craik.tasks.frames import funnel_board, room_runner
-from craik.tasks.frames.episodes import Episodes
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.room_runner import RoomRunnerSettings
-from craik.tasks.generation import progress_bar
-from craik.trajectories import Trajectories
+from claimlab import Positive, Saved, check_limits
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.schedules import Linear, StepDecay
+from mechlearn.skips import Dynamics, Fixed, Greedy, Matched, displacement, match
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.networks import Architecture, frame_network
+from mechlearn_zoo.tasks import caching
+from mechlearn_zoo.tasks.frames import funnel_board, room_runner
+from mechlearn_zoo.tasks.frames.episodes import Episodes
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.room_runner import RoomRunnerSettings
+from mechlearn_zoo.tasks.generation import progress_bar
 
 Task = Literal["funnel-board", "room-runner"]
 Size = Literal["small", "half", "published"]
@@ -83,7 +83,7 @@ class Settings:
     device: str = "cpu"
     """Where the model is trained: cpu, cuda, cuda:1, ...; random numbers are the CPU's everywhere."""
     cache: str = ""
-    """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
+    """Folder that keeps the episodes; mechlearn's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -1,7 +1,7 @@
 """What corrupted episodes cost models that may skip, and models that may not (thesis chapter 2, introduction)."""
 
-from craik.experiments.skips.corrupted import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.corrupted import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-corrupted",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Condition, Least, Measure, Measurement, Rows, bootstrap, low_above, number, where_stopped
+from claimlab import Claim, Condition, Least, Measure, Measurement, Rows, bootstrap, low_above, number, where_stopped
 
 Table = dict[tuple[str, str], dict[float, float]]
 """Accuracy by seed, for each corruption and method."""

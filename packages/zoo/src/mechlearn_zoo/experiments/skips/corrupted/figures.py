@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.skips.comparing.ends import draw_range
-from craik.experiments.skips.corrupted.claims import accuracies
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
+from mechlearn_zoo.experiments.skips.corrupted.claims import accuracies
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,21 +14,21 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing import training as pictures
-from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
-from craik.experiments.skips.comparing.looks import Looks
-from craik.experiments.skips.comparing.outcomes import label_accuracy
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import CodePerceptron
-from craik.schedules import Linear
-from craik.skips import Dynamics, Matched, match, rollout
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.corruption import ALL, Corruption
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
-from craik.tasks.streams import stream
-from craik.trajectories import Trajectories
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.nn.perceptrons import CodePerceptron
+from mechlearn.schedules import Linear
+from mechlearn.skips import Dynamics, Matched, match, rollout
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing import training as pictures
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
+from mechlearn_zoo.experiments.skips.comparing.looks import Looks
+from mechlearn_zoo.experiments.skips.comparing.outcomes import label_accuracy
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.corruption import ALL, Corruption
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["asi", "fixed-1", "fixed-2", "fixed-3", "fixed-6"]
 View = Literal["places", "pictures"]
@@ -65,7 +65,7 @@ class Config:
     test_episodes: Annotated[int, Ge(1)] = 300
     """Clean boards that roll-outs are scored on; as many others stop a training."""
     cache: str = ""
-    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+    """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)

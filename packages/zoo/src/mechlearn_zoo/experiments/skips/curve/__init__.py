@@ -1,7 +1,7 @@
 """How long a step should be, by state (thesis figure 2.1)."""
 
-from craik.experiments.skips.curve import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.curve import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-curve",

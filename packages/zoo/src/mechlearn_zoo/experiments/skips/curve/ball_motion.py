@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from craik.tasks.frames.episodes import Episodes
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.funnel_board.rendering import to_pixels
+from mechlearn_zoo.tasks.frames.episodes import Episodes
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.funnel_board.rendering import to_pixels
 
 STATES = {"slow": "bouncing and rolling", "fast": "falling"}
 """The ball's states, by how far it moved in the last frame: less than its radius, or more."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from craik.experiments.skips.curve.ball_motion import STATES
-from craik.lab import Claim, Least, Measurement, Rows, bootstrap, low_above, number
+from claimlab import Claim, Least, Measurement, Rows, bootstrap, low_above, number
+from mechlearn_zoo.experiments.skips.curve.ball_motion import STATES
 
 
 def best_skips(rows: Rows, state: str) -> list[int]:
@@ -32,7 +32,7 @@ def _ratio(rows: Rows) -> Measurement | None:
 
 _TRIED = (
     "The figure is a hypothesis in the thesis, drawn by hand. Nothing was searched; the condition is that of before either "
-    "run. At `craik run skips-curve --preset paper` the least rate lies inside on five seeds of six in either state, by too "
+    "run. At `run skips-curve --preset paper` the least rate lies inside on five seeds of six in either state, by too "
     "little where the ball bounces; after a single step it does not (README)."
 )
 

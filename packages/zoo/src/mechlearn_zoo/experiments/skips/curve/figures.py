@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.skips.curve.ball_motion import STATES
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.skips.curve.ball_motion import STATES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

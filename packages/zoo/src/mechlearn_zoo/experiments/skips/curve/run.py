@@ -17,15 +17,15 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.experiments.skips.comparing.training import Size
-from craik.experiments.skips.curve.ball_motion import STATES, Step, inputs, padded_obstacles, transitions
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, number
-from craik.nn.perceptrons import mlp
-from craik.tasks import caching
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.episodes import Episodes
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, number
+from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.skips.comparing.training import Size
+from mechlearn_zoo.experiments.skips.curve.ball_motion import STATES, Step, inputs, padded_obstacles, transitions
+from mechlearn_zoo.tasks import caching
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.episodes import Episodes
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.streams import stream
 
 LOOKS = 10
 """How often a training is looked at: by roll-outs on as many validation boards as test boards."""
@@ -56,7 +56,7 @@ class Config:
     learning_rate: Positive = 2e-3
     """Adam's, falling to 0 along a cosine."""
     cache: str = ""
-    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+    """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)

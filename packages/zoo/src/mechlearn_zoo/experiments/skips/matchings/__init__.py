@@ -1,7 +1,7 @@
 """Other matchings, other losses, a memory and a learnt reader beside ASI on the Funnel board (thesis sections 2.1 to 2.5)."""
 
-from craik.experiments.skips.matchings import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.matchings import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-matchings",

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from craik.experiments.skips.comparing.measures import above_frequent, ahead
-from craik.experiments.skips.comparing.outcomes import LEARNT
-from craik.lab import (
+from claimlab import (
     Claim,
     Condition,
     Least,
@@ -19,6 +17,8 @@ from craik.lab import (
     number,
     where_stopped,
 )
+from mechlearn_zoo.experiments.skips.comparing.measures import above_frequent, ahead
+from mechlearn_zoo.experiments.skips.comparing.outcomes import LEARNT
 
 _ALIGNMENT = "thesis sections 2.2 and 2.5: instead of a greedy matching, a global alignment; no numbers"
 _TRIED = "Settings were fixed before ten of eleven methods ran once on seed 1000, which changed none of them."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.skips.comparing.ends import Look, ends_and_costs
-from craik.lab import Rows
+from claimlab import Rows
+from mechlearn_zoo.experiments.skips.comparing.ends import Look, ends_and_costs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

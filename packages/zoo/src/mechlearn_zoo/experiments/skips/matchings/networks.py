@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.experiments.skips.comparing.budgets import descend
-from craik.nn.perceptrons import linear, mlp
-from craik.tasks.frames.funnel_board.places import Reader
+from mechlearn.nn.perceptrons import linear, mlp
+from mechlearn_zoo.experiments.skips.comparing.budgets import descend
+from mechlearn_zoo.tasks.frames.funnel_board.places import Reader
 
 _LOG_VARIANCES = (-6.0, 2.0)
 """Least and greatest logarithm of a predicted variance; without a least one still codes would outweigh the ball."""

@@ -14,12 +14,10 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at, rate_at
-from craik.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
-from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError
-from craik.nn.perceptrons import CodePerceptron
-from craik.skips import (
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
+from mechlearn.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError
+from mechlearn.nn.perceptrons import CodePerceptron
+from mechlearn.skips import (
     Aligned,
     Dynamics,
     Greedy,
@@ -33,11 +31,13 @@ from craik.skips import (
     match,
     rollout,
 )
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.corruption import Corruption
-from craik.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
-from craik.tasks.streams import stream
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at, rate_at
+from mechlearn_zoo.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.corruption import Corruption
+from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[
     "asi",
@@ -98,7 +98,7 @@ class Config:
     test_episodes: Annotated[int, Ge(1)] = 300
     """Boards that roll-outs are scored on."""
     cache: str = ""
-    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+    """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -1,7 +1,7 @@
 """One model of several options, whose skips end where options do, beside a model each (thesis section 2.5)."""
 
-from craik.experiments.skips.options import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.options import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-options",

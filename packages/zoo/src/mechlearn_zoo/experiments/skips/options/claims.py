@@ -1,7 +1,7 @@
 """What is claimed of options and actions; written before any judged run. Differences are within a seed: same walks."""
 
-from craik.experiments.skips.comparing.measures import above_frequent, ahead
-from craik.lab import Claim, Greatest, Least, Paired, high_below, low_above
+from claimlab import Claim, Greatest, Least, Paired, high_below, low_above
+from mechlearn_zoo.experiments.skips.comparing.measures import above_frequent, ahead
 
 _SOURCE = "thesis section 2.5: options with skips learnt jointly; no numbers"
 _ACTIONS = "thesis sections 2.1.1 and 2.5: actions; no numbers"

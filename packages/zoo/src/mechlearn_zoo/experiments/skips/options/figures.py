@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.skips.comparing.ends import Look, ends_and_costs
-from craik.lab import COLOURS, Rows
+from claimlab import COLOURS, Rows
+from mechlearn_zoo.experiments.skips.comparing.ends import Look, ends_and_costs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,14 +16,14 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 from torch import Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
-from craik.experiments.skips.options.models import Pushed
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
-from craik.tasks.frames.ice import PUSHES, Walks, cells, draw_building, draw_walks
-from craik.tasks.streams import stream
-from craik.trajectories import Trajectories
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
+from mechlearn_zoo.experiments.skips.options.models import Pushed
+from mechlearn_zoo.tasks.frames.ice import PUSHES, Walks, cells, draw_building, draw_walks
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[
     "joint", "within", "ends", "every-frame", "separate", "actions", "actions-blind", "actions-fixed-1", "actions-fixed-4"

@@ -1,7 +1,7 @@
 """Two balls on one board, matched each at its own distances or as one frame (thesis chapter 5, limitations)."""
 
-from craik.experiments.skips.parts import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.parts import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-parts",

@@ -1,6 +1,6 @@
 """What is claimed of parts, and how it is measured: differences within a seed, whose methods share boards and starts."""
 
-from craik.lab import Claim, Greatest, Least, Measure, Measurement, Rows, bootstrap, high_at_most, low_above, number
+from claimlab import Claim, Greatest, Least, Measure, Measurement, Rows, bootstrap, high_at_most, low_above, number
 
 
 def differences(rows: Rows, world: str, column: str, ours: str, theirs: str) -> list[float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from craik.experiments.skips.comparing.ends import draw_range
-from craik.experiments.skips.parts.two_balls import World
-from craik.lab import Rows, panels
+from claimlab import Rows, panels
+from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
+from mechlearn_zoo.experiments.skips.parts.two_balls import World
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

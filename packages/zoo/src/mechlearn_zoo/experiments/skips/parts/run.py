@@ -13,17 +13,17 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at
-from craik.experiments.skips.parts.two_balls import Falls, World, draw
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import mlp
-from craik.schedules import Linear
-from craik.skips import Cumulants, Dynamics, Part, Parts, match, match_parts, rollout, rollout_parts
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.funnel_board.places import Places, Reader
-from craik.tasks.streams import stream
-from craik.trajectories import Trajectories
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.schedules import Linear
+from mechlearn.skips import Cumulants, Dynamics, Part, Parts, match, match_parts, rollout, rollout_parts
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at
+from mechlearn_zoo.experiments.skips.parts.two_balls import Falls, World, draw
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.funnel_board.places import Places, Reader
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["parts", "whole", "fixed-6"]
 BALLS = ("first", "second")

@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.funnel_board.geometry import layout_vector, places, sample_board
-from craik.tasks.frames.funnel_board.physics import simulate
-from craik.tasks.frames.funnel_board.places import Places
-from craik.tasks.generation import Rejected, draw_many
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.funnel_board.geometry import layout_vector, places, sample_board
+from mechlearn_zoo.tasks.frames.funnel_board.physics import simulate
+from mechlearn_zoo.tasks.frames.funnel_board.places import Places
+from mechlearn_zoo.tasks.generation import Rejected, draw_many
 
 World = Literal["two", "twins"]
 """Two balls from two places, or the same ball twice, which keeps step with itself."""

@@ -1,7 +1,7 @@
 """A change of physics in the middle of training: from funnels without bounce to the standard ones (thesis figure 2.11)."""
 
-from craik.experiments.skips.perturbation import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.perturbation import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-perturbation",

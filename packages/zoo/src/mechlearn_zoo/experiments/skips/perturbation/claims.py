@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from craik.experiments.skips.comparing.outcomes import LEARNT
-from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above, number
+from claimlab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above, number
+from mechlearn_zoo.experiments.skips.comparing.outcomes import LEARNT
 
 FIXED = ("fixed-1", "fixed-2", "fixed-3")
 

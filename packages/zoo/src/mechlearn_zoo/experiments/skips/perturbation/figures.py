@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from craik.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
-from craik.experiments.skips.perturbation.claims import of_schedule
-from craik.lab import COLOURS, Rows, band, number, panels
+from claimlab import COLOURS, Rows, band, number, panels
+from mechlearn_zoo.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
+from mechlearn_zoo.experiments.skips.perturbation.claims import of_schedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

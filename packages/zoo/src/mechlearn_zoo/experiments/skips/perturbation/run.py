@@ -11,10 +11,10 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Interval, MinLen
 
-from craik.experiments.skips.comparing import training as skips
-from craik.experiments.skips.comparing.outcomes import Budget, label_accuracy
-from craik.experiments.skips.comparing.training import Method, Report, Settings, World
-from craik.lab import Preset, Row, checkpoint, number, part
+from claimlab import Preset, Row, checkpoint, number, part
+from mechlearn_zoo.experiments.skips.comparing import training as skips
+from mechlearn_zoo.experiments.skips.comparing.outcomes import Budget, label_accuracy
+from mechlearn_zoo.experiments.skips.comparing.training import Method, Report, Settings, World
 
 Schedule = Literal["switch", "standard"]
 """Boards without bounce before the switch and the standard ones after it; or, as a control, the standard ones throughout."""

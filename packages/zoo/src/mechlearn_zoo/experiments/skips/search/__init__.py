@@ -1,7 +1,7 @@
 """Every method at the best settings that the same search finds for it (thesis tables A.1 and A.2)."""
 
-from craik.experiments.skips.search import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.search import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-search",

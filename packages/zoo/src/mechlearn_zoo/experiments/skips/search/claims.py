@@ -4,9 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from craik.experiments.skips.comparing.outcomes import LEARNT
-from craik.experiments.skips.comparing.training import Task
-from craik.lab import (
+from claimlab import (
     EARLY_STOPPING,
     Claim,
     Condition,
@@ -23,6 +21,8 @@ from craik.lab import (
     where_stopped,
     within,
 )
+from mechlearn_zoo.experiments.skips.comparing.outcomes import LEARNT
+from mechlearn_zoo.experiments.skips.comparing.training import Task
 
 Trials = Mapping[float, tuple[float, float]]
 """By draw of settings: accuracy on validation and on test episodes."""

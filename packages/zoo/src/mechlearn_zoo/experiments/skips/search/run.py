@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from craik.experiments.skips.comparing.looks import train_and_stop
-from craik.experiments.skips.comparing.networks import Architecture
-from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds
-from craik.experiments.skips.comparing.training import Method, Task
-from craik.lab import Preset, Row, check_limits, number, part
+from claimlab import Preset, Row, check_limits, number, part
+from mechlearn_zoo.experiments.skips.comparing.looks import train_and_stop
+from mechlearn_zoo.experiments.skips.comparing.networks import Architecture
+from mechlearn_zoo.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds
+from mechlearn_zoo.experiments.skips.comparing.training import Method, Task
 
 RANGES: dict[str, dict[str, tuple[Any, ...]]] = {
     "quick": {
@@ -66,7 +66,7 @@ class Config:
     data_seed: Annotated[int, Ge(0)] = 900
     """Seed of episodes, weights and batches, the same for all trials and apart from those that `skips-accuracy` reports on."""
     cache: str = ""
-    """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
+    """Folder that keeps the episodes; mechlearn's folder in the user's cache if empty."""
     architectures: tuple[Architecture, ...] = ()
     """Networks that each trial trains in turn; none: the one that is drawn, or skips-accuracy's."""
     kernels: Annotated[int, Ge(1)] | None = None

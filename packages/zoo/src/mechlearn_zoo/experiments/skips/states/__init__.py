@@ -1,7 +1,7 @@
 """Skips on states of worlds that were not made for them (ours, past thesis chapter 2; relative-skips)."""
 
-from craik.experiments.skips.states import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.states import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-states",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     Claim,
     Greatest,
     Least,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.skips.comparing.ends import draw_range
-from craik.experiments.skips.states.run import FAMILIES
-from craik.lab import Rows, panels
+from claimlab import Rows, panels
+from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
+from mechlearn_zoo.experiments.skips.states.run import FAMILIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 
-from craik.nn.perceptrons import linear
-from craik.nn.stacks import Stack, StackedAdam
+from mechlearn.nn.perceptrons import linear
+from mechlearn.nn.stacks import Stack, StackedAdam
 
 Family = Literal["fixed", "direct", "asi", "asi-exploration", "relative"]
 
@@ -110,7 +110,7 @@ def squares(frames: Float[Tensor, "r t d"], reach: int) -> Float[Tensor, " h"]:
 def follow(
     models: Models, frames: Float[Tensor, "m r t d"], scale: Float[Tensor, " h"], share: Share, generator: Generator
 ) -> Pairs:
-    """Go through trajectories, each member by its own skips (thesis algorithm 1, `craik.skips.Greedy`, `Fixed`).
+    """Go through trajectories, each member by its own skips (thesis algorithm 1, `mechlearn.skips.Greedy`, `Fixed`).
 
     Args:
         models: of M members.

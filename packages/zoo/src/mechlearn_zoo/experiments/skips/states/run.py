@@ -1,7 +1,7 @@
 """Fixed steps, direct prediction, ASI and skips relative to distance on states of four worlds: fifteen trials each, one budget.
 
 A seed is a data set: every family's trial is chosen by its final error on validation trajectories, and judged on others by
-where roll-outs end, how far they lie from the true path, and what of it they leave out (`craik.skips.evaluate`): once where
+where roll-outs end, how far they lie from the true path, and what of it they leave out (`mechlearn.skips.evaluate`): once where
 trials are compared at their ends, and once where validation chooses the trial and when to stop it.
 """
 
@@ -12,7 +12,11 @@ from typing import Annotated, NamedTuple, get_args
 import torch
 from annotated_types import Ge, MinLen
 
-from craik.experiments.skips.states.members import (
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, part
+from mechlearn.losses import SquaredError
+from mechlearn.skips import Dynamics, evaluate
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.states.members import (
     Alone,
     Budget,
     Family,
@@ -23,11 +27,7 @@ from craik.experiments.skips.states.members import (
     squares,
     train,
 )
-from craik.experiments.skips.states.worlds import FRAMES, WORLDS, Data, Name, data
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, part
-from craik.losses import SquaredError
-from craik.skips import Dynamics, evaluate
-from craik.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.states.worlds import FRAMES, WORLDS, Data, Name, data
 
 Count = Annotated[int, Ge(1)]
 FAMILIES: tuple[Family, ...] = get_args(Family)

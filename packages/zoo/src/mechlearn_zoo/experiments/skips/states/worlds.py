@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.tasks.bodies.falling import PITCH, falling_hopper
-from craik.tasks.bodies.motions import double_pendulum, oscillator, stopping_ball
+from mechlearn_zoo.tasks.bodies.falling import PITCH, falling_hopper
+from mechlearn_zoo.tasks.bodies.motions import double_pendulum, oscillator, stopping_ball
 
 Name = Literal["stops", "hopper", "oscillator", "double pendulum"]
 FRAMES = 33

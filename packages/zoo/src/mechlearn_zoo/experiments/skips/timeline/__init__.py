@@ -1,7 +1,7 @@
 """What a model with adaptive skip intervals predicts and what it skips (thesis figures 2.7 and 2.8)."""
 
-from craik.experiments.skips.timeline import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.timeline import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-timeline",

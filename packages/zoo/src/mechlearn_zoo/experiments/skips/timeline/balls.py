@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from craik.experiments.skips.comparing.training import World
-from craik.experiments.skips.timeline.matched_frames import is_slow
-from craik.lab import Row
-from craik.skips import Matched
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
+from claimlab import Row
+from mechlearn.skips import Matched
+from mechlearn_zoo.experiments.skips.comparing.training import World
+from mechlearn_zoo.experiments.skips.timeline.matched_frames import is_slow
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
 
 FAINT = 0.1
 """What is fainter than this does not count as ball."""

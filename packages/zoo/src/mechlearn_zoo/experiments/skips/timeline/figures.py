@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from craik.experiments.skips.timeline import pictures
-from craik.experiments.skips.timeline.balls import GRID
-from craik.experiments.skips.timeline.claims import share_matched
-from craik.experiments.skips.timeline.filmstrip import draw_timeline
-from craik.lab import COLOURS, Animation, Rows, Scalar, band, number, panels
+from claimlab import COLOURS, Animation, Rows, Scalar, band, number, panels
+from mechlearn_zoo.experiments.skips.timeline import pictures
+from mechlearn_zoo.experiments.skips.timeline.balls import GRID
+from mechlearn_zoo.experiments.skips.timeline.claims import share_matched
+from mechlearn_zoo.experiments.skips.timeline.filmstrip import draw_timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Look(NamedTuple):
-    """What is compared: which rows, what it is called, and its role in `craik.lab.COLOURS`."""
+    """What is compared: which rows, what it is called, and its role in `claimlab.COLOURS`."""
 
     rows: dict[str, Scalar]
     label: str

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.skips.timeline import pictures
-from craik.lab import COLOURS, Row, Rows, number, panels
+from claimlab import COLOURS, Row, Rows, number, panels
+from mechlearn_zoo.experiments.skips.timeline import pictures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

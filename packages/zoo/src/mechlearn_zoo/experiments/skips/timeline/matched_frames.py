@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Bool, Float, UInt8
 from torch import Tensor, nn
 
-from craik.experiments.skips.comparing.training import Settings, World
-from craik.experiments.skips.timeline import pictures
-from craik.lab import Row
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Dynamics, Fixed, Greedy, Matched, candidate_losses, match
+from claimlab import Row
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.skips import Dynamics, Fixed, Greedy, Matched, candidate_losses, match
+from mechlearn_zoo.experiments.skips.comparing.training import Settings, World
+from mechlearn_zoo.experiments.skips.timeline import pictures
 
 
 @torch.no_grad()

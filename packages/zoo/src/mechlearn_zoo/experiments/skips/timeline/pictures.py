@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
-from craik.lab import Row, Rows
+from claimlab import Row, Rows
 
 _DASH = 8
 """Pixels of a dash, and between two."""

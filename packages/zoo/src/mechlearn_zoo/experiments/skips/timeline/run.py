@@ -13,15 +13,15 @@ from typing import Annotated, NamedTuple
 from annotated_types import Ge
 from torch import nn
 
-from craik.experiments.skips.comparing import training as skips
-from craik.experiments.skips.comparing.outcomes import Worlds, label_accuracy, make_worlds
-from craik.experiments.skips.comparing.training import Method, Settings
-from craik.experiments.skips.timeline import balls
-from craik.experiments.skips.timeline.balls import Aim
-from craik.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
-from craik.experiments.skips.timeline.stopped import Kept
-from craik.lab import Preset, Row, Scalar, number, part
-from craik.skips import Fixed, Greedy
+from claimlab import Preset, Row, Scalar, number, part
+from mechlearn.skips import Fixed, Greedy
+from mechlearn_zoo.experiments.skips.comparing import training as skips
+from mechlearn_zoo.experiments.skips.comparing.outcomes import Worlds, label_accuracy, make_worlds
+from mechlearn_zoo.experiments.skips.comparing.training import Method, Settings
+from mechlearn_zoo.experiments.skips.timeline import balls
+from mechlearn_zoo.experiments.skips.timeline.balls import Aim
+from mechlearn_zoo.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
+from mechlearn_zoo.experiments.skips.timeline.stopped import Kept
 
 FIXED: dict[int, Method] = {1: "fixed-1", 2: "fixed-2", 3: "fixed-3", 4: "fixed-4", 8: "fixed-8", 16: "fixed-16"}
 """Fixed steps to set beside it."""

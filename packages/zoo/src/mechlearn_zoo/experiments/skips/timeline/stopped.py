@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from craik.experiments.skips.comparing.outcomes import label_accuracy
-from craik.experiments.skips.comparing.training import World
-from craik.lab import EarlyStopping
+from claimlab import EarlyStopping
+from mechlearn_zoo.experiments.skips.comparing.outcomes import label_accuracy
+from mechlearn_zoo.experiments.skips.comparing.training import World
 
 LOOKS = 10
 """How often a training is looked at."""

@@ -1,7 +1,7 @@
 """What relative skips are worth where timing is random, and where it is not (ours, past thesis chapter 2)."""
 
-from craik.experiments.skips.timing import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.timing import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-timing",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     Claim,
     Greatest,
     Least,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from craik.experiments.skips.comparing.ends import draw_range
-from craik.experiments.skips.timing.folds import Timing
-from craik.experiments.skips.timing.run import METHODS
-from craik.lab import Rows, panels
+from claimlab import Rows, panels
+from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
+from mechlearn_zoo.experiments.skips.timing.folds import Timing
+from mechlearn_zoo.experiments.skips.timing.run import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

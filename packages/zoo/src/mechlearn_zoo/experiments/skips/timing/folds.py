@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
 
 Timing = Literal["random", "regular"]
 

@@ -13,15 +13,15 @@ import torch
 from annotated_types import Ge
 from torch import Generator, nn
 
-from craik.experiments.skips.comparing.budgets import Spending, rate_at
-from craik.experiments.skips.timing.folds import FRAMES, Timing, generate, quarter
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
-from craik.losses import SquaredError
-from craik.nn.perceptrons import mlp
-from craik.schedules import Linear
-from craik.skips import Dynamics, Fixed, Greedy, Matching, displacement, evaluate, match
-from craik.tasks.streams import stream
-from craik.trajectories import Trajectories
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
+from mechlearn.losses import SquaredError
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.schedules import Linear
+from mechlearn.skips import Dynamics, Fixed, Greedy, Matching, displacement, evaluate, match
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, rate_at
+from mechlearn_zoo.experiments.skips.timing.folds import FRAMES, Timing, generate, quarter
+from mechlearn_zoo.tasks.streams import stream
 
 METHODS = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "fixed-16", "direct", "asi", "asi-exploration", "relative")
 

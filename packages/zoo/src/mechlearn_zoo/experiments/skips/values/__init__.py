@@ -1,7 +1,7 @@
 """Values from roll-outs that skip: cumulants over each skip (thesis section 2.1, equation 2.3)."""
 
-from craik.experiments.skips.values import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.skips.values import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="skips-values",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Least, Measurement, Rows, bootstrap, high_below, low_above, number, where_stopped
+from claimlab import Claim, Least, Measurement, Rows, bootstrap, high_below, low_above, number, where_stopped
 
 
 def errors(rows: Rows, method: str) -> dict[float, float]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.skips.comparing.ends import draw_range
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,17 +15,17 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import mlp
-from craik.schedules import Linear
-from craik.skips import Cumulants, Dynamics, match, rollout
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.corruption import Corruption
-from craik.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, reader, recorded
-from craik.tasks.streams import stream
-from craik.trajectories import Trajectories
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
+from mechlearn.losses import BinaryCrossEntropyWithLogits
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.schedules import Linear
+from mechlearn.skips import Cumulants, Dynamics, match, rollout
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.corruption import Corruption
+from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, reader, recorded
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["asi", "fixed-3", "fixed-6", "regression"]
 Count = Annotated[int, Ge(1)]
@@ -62,7 +62,7 @@ class Config:
     test_episodes: Count = 300
     """Boards whose starts are valued."""
     cache: str = ""
-    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+    """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)

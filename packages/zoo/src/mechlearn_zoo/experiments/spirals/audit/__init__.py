@@ -1,7 +1,7 @@
 """Which environments disagree about two trained networks, and in which parameters (definition 3.1 of the thesis)."""
 
-from craik.experiments.spirals.audit import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.audit import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="audit",

@@ -1,6 +1,6 @@
 """What is claimed of the two networks' consistency."""
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, low_above, number
+from claimlab import Claim, Measurement, Rows, bootstrap, low_above, number
 
 
 def times_more_consistent(rows: Rows) -> Measurement | None:

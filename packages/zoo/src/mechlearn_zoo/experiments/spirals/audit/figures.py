@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.spirals.methods import LABELS, ROLES
-from craik.lab import COLOURS, Row, Rows, number, panels
+from claimlab import COLOURS, Row, Rows, number, panels
+from mechlearn_zoo.experiments.spirals.methods import LABELS, ROLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

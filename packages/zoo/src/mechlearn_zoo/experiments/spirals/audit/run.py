@@ -14,11 +14,11 @@ from annotated_types import Ge
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.spirals import training
-from craik.experiments.spirals.methods import METHODS, rule_of
-from craik.lab import Preset, Row, check_limits
-from craik.surfaces import Audit, Consistency, Subspace, audit
-from craik.tasks.boards.spirals import SpiralsData
+from claimlab import Preset, Row, check_limits
+from mechlearn.surfaces import Audit, Consistency, Subspace, audit
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.methods import METHODS, rule_of
+from mechlearn_zoo.tasks.boards.spirals import SpiralsData
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What does not find the spirals, and what does (thesis figure 3.6)."""
 
-from craik.experiments.spirals.baselines import claims, figures, ranges, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.baselines import claims, figures, ranges, run
 
 EXPERIMENT = Experiment(
     name="spirals-baselines",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     Claim,
     Condition,
     EachSeed,

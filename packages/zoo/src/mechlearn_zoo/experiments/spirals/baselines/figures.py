@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.spirals.baselines.claims import data_sets, selected
-from craik.lab import COLOURS, Rows, number, panels
+from claimlab import COLOURS, Rows, number, panels
+from mechlearn_zoo.experiments.spirals.baselines.claims import data_sets, selected
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""What `craik sweep spirals-baselines` draws: tables B.1 and B.2, as `run.draw` has them, but for IRM's learning rate of 1."""
+"""What `sweep spirals-baselines` draws: tables B.1 and B.2, as `run.draw` has them, but for IRM's learning rate of 1."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
-from craik.experiments.spirals.baselines.run import (
+from claimlab import Choice, Objective, Positive, Ranges, Row, Share, Single
+from mechlearn_zoo.experiments.spirals.baselines.run import (
     ANNEALING,
     BATCHES,
     L1,
@@ -19,7 +20,6 @@ from craik.experiments.spirals.baselines.run import (
     board,
     tried,
 )
-from craik.lab import Choice, Objective, Positive, Ranges, Row, Share, Single
 
 
 @dataclass(frozen=True)

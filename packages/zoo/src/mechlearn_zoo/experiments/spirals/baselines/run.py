@@ -16,14 +16,14 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.spirals import training
-from craik.experiments.spirals.methods import rule_of
-from craik.experiments.spirals.stopping import accuracies, look, looked_at
-from craik.lab import EarlyStopping, Preset, Row, Share, check_limits, number, part
-from craik.nn.adversarial import Adversarial
-from craik.nn.perceptrons import mlp
-from craik.penalties import irm_penalty
-from craik.tasks.boards.spirals import SpiralsData, Split
+from claimlab import EarlyStopping, Preset, Row, Share, check_limits, number, part
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.penalties import irm_penalty
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.methods import rule_of
+from mechlearn_zoo.experiments.spirals.stopping import accuracies, look, looked_at
+from mechlearn_zoo.nn.adversarial import Adversarial
+from mechlearn_zoo.tasks.boards.spirals import SpiralsData, Split
 
 METHODS = ("dropout", "l1", "l2", "batch-norm", "dann", "irm", "and-mask")
 

@@ -1,7 +1,7 @@
 """How many environments it takes to find the spirals (thesis appendix B.2.4)."""
 
-from craik.experiments.spirals.environments import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.environments import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="spiral-environments",

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     EARLY_STOPPING,
     Claim,
     Greatest,

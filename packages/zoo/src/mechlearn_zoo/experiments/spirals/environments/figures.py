@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.spirals.methods import LABELS, ROLES
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.spirals.methods import LABELS, ROLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

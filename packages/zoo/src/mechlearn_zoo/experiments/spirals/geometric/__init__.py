@@ -1,7 +1,7 @@
 """The element-wise geometric mean of gradients as a learning rule, under Adam and under SGD (thesis section 3.2.3)."""
 
-from craik.experiments.spirals.geometric import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.geometric import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="spirals-geometric",

@@ -1,6 +1,6 @@
 """What is claimed of the geometric mean under either optimiser; written before any judged run."""
 
-from craik.lab import (
+from claimlab import (
     Claim,
     Greatest,
     Least,

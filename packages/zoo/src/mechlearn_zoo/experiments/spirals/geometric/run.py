@@ -15,11 +15,11 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, Rule, Statistics
-from craik.experiments.spirals import training
-from craik.experiments.spirals.geometric.steps import Steps, cosine, share_outside
-from craik.experiments.spirals.stopping import accuracies
-from craik.lab import EarlyStopping, Positive, Preset, Row, number
+from claimlab import EarlyStopping, Positive, Preset, Row, number
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, Rule, Statistics
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.geometric.steps import Steps, cosine, share_outside
+from mechlearn_zoo.experiments.spirals.stopping import accuracies
 
 Optimizer = Literal["adam", "sgd"]
 Method = Literal["and-mask", "geometric", "mean"]

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.params import Params
+from mechlearn.params import Params
 
 DECAYS = (0.9, 0.999)
 """Adam's, and the first of them SGD's momentum."""

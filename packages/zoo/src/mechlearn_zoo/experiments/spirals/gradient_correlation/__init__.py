@@ -1,7 +1,7 @@
 """What a gradient on the spirals is made of (thesis figure 3.7)."""
 
-from craik.experiments.spirals.gradient_correlation import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.gradient_correlation import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="gradient-correlation",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, Condition, Measurement, OverSeeds, Rows, bootstrap, high_below, low_above, number, within
+from claimlab import Claim, Condition, Measurement, OverSeeds, Rows, bootstrap, high_below, low_above, number, within
 
 ENOUGH = 0.01
 """Share of the components that a correlation asks for; figure and claims leave out masks that keep fewer.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from craik.experiments.spirals.gradient_correlation.claims import ENOUGH, telling
-from craik.experiments.spirals.gradient_correlation.run import Config
-from craik.lab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.experiments.spirals.gradient_correlation.claims import ENOUGH, telling
+from mechlearn_zoo.experiments.spirals.gradient_correlation.run import Config
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

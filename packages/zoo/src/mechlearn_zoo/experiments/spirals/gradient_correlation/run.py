@@ -16,15 +16,15 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import normalize
 
-from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
-from craik.agreement.onepass.streaming import stream_environment_gradients
-from craik.agreement.onepass.sums import RunningSums
-from craik.environments import partition
-from craik.lab import Positive, Preset, Row, check_limits, number
-from craik.nn.perceptrons import Init, mlp
-from craik.penalties.gradients import environment_gradients
-from craik.penalties.pcgrad import pcgrad
-from craik.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
+from claimlab import Positive, Preset, Row, check_limits, number
+from mechlearn.agreement import AndMask, Mean, Rule, Statistics, XorMask
+from mechlearn.agreement.engine.streaming import stream_environment_gradients
+from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.environments import partition
+from mechlearn.nn.perceptrons import Init, mlp
+from mechlearn.penalties.gradients import environment_gradients
+from mechlearn.penalties.pcgrad import pcgrad
+from mechlearn_zoo.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """AND-mask finds the mechanism that averaging misses: two spirals behind easy shortcuts (thesis section 3.3.1)."""
 
-from craik.experiments.spirals.mechanism import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.mechanism import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="spirals",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap, low_above, number, within
+from claimlab import Claim, EachSeed, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap, low_above, number, within
 
 
 def final(key: str, method: str) -> OverSeeds:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
-from craik.experiments.spirals.methods import LABELS, ROLES, Method
-from craik.experiments.spirals.training import CONVERGED
-from craik.lab import COLOURS, Row, Rows, band, number, panels
-from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
+from claimlab import COLOURS, Row, Rows, band, number, panels
+from mechlearn_zoo.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
+from mechlearn_zoo.experiments.spirals.methods import LABELS, ROLES, Method
+from mechlearn_zoo.experiments.spirals.training import CONVERGED
+from mechlearn_zoo.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

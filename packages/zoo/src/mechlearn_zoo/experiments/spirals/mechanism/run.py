@@ -13,10 +13,10 @@ import torch
 from annotated_types import MinLen
 from torch import nn
 
-from craik.experiments.spirals import training
-from craik.experiments.spirals.methods import METHODS, Method, rule_of
-from craik.lab import Choice, Objective, Options, Preset, Ranges, Row, Saved, checkpoint, number
-from craik.tasks.boards.spirals import SpiralsData
+from claimlab import Choice, Objective, Options, Preset, Ranges, Row, Saved, checkpoint, number
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.methods import METHODS, Method, rule_of
+from mechlearn_zoo.tasks.boards.spirals import SpiralsData
 
 BOUNDARY_SIZE = 96
 BOUNDARY_EXTENT = 2.7

@@ -1,7 +1,7 @@
 """A random search of the AND-mask's settings on the spirals, selected on held-out environments (thesis appendix B.2)."""
 
-from craik.experiments.spirals.search import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.search import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="spirals-search",

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.lab import Claim, Least, Measure, Measurement, Rows, low_above, number
+from claimlab import Claim, Least, Measure, Measurement, Rows, low_above, number
 
 Penalty = Literal["l1", "l2"]
 

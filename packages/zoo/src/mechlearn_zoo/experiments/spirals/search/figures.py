@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.spirals.search.run import DRAWN
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.spirals.search.run import DRAWN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

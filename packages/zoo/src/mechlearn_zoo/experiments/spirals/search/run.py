@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 
-from craik.experiments.spirals import training
-from craik.experiments.spirals.methods import rule_of
-from craik.lab import Preset, Row, check_limits, number
+from claimlab import Preset, Row, check_limits, number
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.methods import rule_of
 
 LEARNING_RATES = (1e-3, 1e-2, 1e-1)
 BATCHES = (64, 128, 256)

@@ -1,7 +1,7 @@
 """What the AND-mask's success on the spirals hangs on: one setting changed at a time (thesis appendix B.2)."""
 
-from craik.experiments.spirals.sensitivity import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.spirals.sensitivity import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="spirals-sensitivity",

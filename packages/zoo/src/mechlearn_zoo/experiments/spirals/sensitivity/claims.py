@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from craik.experiments.spirals.sensitivity.run import READINGS, TOGETHER
-from craik.lab import (
+from claimlab import (
     Claim,
     Greatest,
     Least,
@@ -16,6 +15,7 @@ from craik.lab import (
     high_below,
     low_above,
 )
+from mechlearn_zoo.experiments.spirals.sensitivity.run import READINGS, TOGETHER
 
 
 def best_reading(rows: Rows) -> str | None:
@@ -99,7 +99,7 @@ CLAIMS = (
         condition=at_least(
             0.95, of="test accuracy with the reading whose median validation accuracy is highest, median over seeds,"
         ).at("printed"),
-        tried="One of the eight readings in `spirals`, on ten seeds: 0.551; after four times as many epochs (`craik run "
+        tried="One of the eight readings in `spirals`, on ten seeds: 0.551; after four times as many epochs (`mechlearn run "
         "spirals --preset paper --l2 1e-4 --batch 128 --epochs 372`) 1.000 on four seeds of six. Readings, seeds and "
         "conditions were written down before the others were run.",
     ),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.spirals.sensitivity.run import NAMES
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.spirals.sensitivity.run import NAMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,11 +12,11 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from craik.agreement import AndMask, Rule, SignalToNoiseMask
-from craik.experiments.spirals import training
-from craik.experiments.spirals.methods import rule_of
-from craik.experiments.spirals.stopping import accuracies
-from craik.lab import EarlyStopping, Preset, Row, Rows, check_limits, checkpoint, number
+from claimlab import EarlyStopping, Preset, Row, Rows, check_limits, checkpoint, number
+from mechlearn.agreement import AndMask, Rule, SignalToNoiseMask
+from mechlearn_zoo.experiments.spirals import training
+from mechlearn_zoo.experiments.spirals.methods import rule_of
+from mechlearn_zoo.experiments.spirals.stopping import accuracies
 
 BASE = training.TRAININGS["quick"]
 VARIANTS: dict[str, training.Training] = {

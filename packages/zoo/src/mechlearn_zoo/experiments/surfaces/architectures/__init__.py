@@ -1,7 +1,7 @@
 """What changes invariant learning consistency: the algorithm, the hypothesis class, the start (paper, equations 3 and 4)."""
 
-from craik.experiments.surfaces.architectures import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.surfaces.architectures import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="ilc-architectures",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata  # pyright: ignore[reportMissingTypeStubs]
 
-from craik.lab import Claim, Greatest, Measure, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Greatest, Measure, Measurement, Rows, bootstrap, high_below, low_above, number
 
 _ILC = "ILC by walks over true losses, less"
 _TRIED = (

@@ -4,8 +4,8 @@ from typing import Literal
 
 from torch import Generator, nn
 
-from craik.nn.perceptrons import linear, mlp
-from craik.tasks.pictures.digits import CLASSES
+from mechlearn.nn.perceptrons import linear, mlp
+from mechlearn_zoo.tasks.pictures.digits import CLASSES
 
 Start = Literal["perceptron", "convolution", "pre-trained"]
 """A pre-trained start is the perceptron's class with other weights to begin with."""

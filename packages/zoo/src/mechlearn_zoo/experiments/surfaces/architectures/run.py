@@ -1,9 +1,9 @@
 """ILC of nine learning algorithms on one board: three hypothesis classes or starts, by three rules, each from several starts.
 
-The board has sites that write the label as a code of their own into the corners of noisy digits (`craik.tasks.tables.codes`).
-A network that reads the codes has sewn one patch for each site together. The paper's equation (3) asks it without test data,
-equation (4) weighs the answer against the training loss. ILC is of networks at one training loss; accuracy at a new site is
-measured where validation at another new one stops a training, too.
+The board has sites that write the label as a code of their own into the corners of noisy digits
+(`mechlearn_zoo.tasks.tables.codes`). A network that reads the codes has sewn one patch for each site together. The paper's
+equation (3) asks it without test data, equation (4) weighs the answer against the training loss. ILC is of networks at one
+training loss; accuracy at a new site is measured where validation at another new one stops a training, too.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,13 +16,13 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, Rule
-from craik.experiments.surfaces.architectures.networks import Start, make_network
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
-from craik.surfaces import Consistency, Score, Subspace, ilc, ilc_regularised, inconsistency, landscape_of_model
-from craik.tasks.pictures.digits import TOTAL, digits
-from craik.tasks.streams import stream
-from craik.tasks.tables.codes import CodedDigits, Writing, coded, coded_digits
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, Rule
+from mechlearn.surfaces import Consistency, Score, Subspace, ilc, ilc_regularised, inconsistency, landscape_of_model
+from mechlearn_zoo.experiments.surfaces.architectures.networks import Start, make_network
+from mechlearn_zoo.tasks.pictures.digits import TOTAL, digits
+from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.tables.codes import CodedDigits, Writing, coded, coded_digits
 
 Method = Literal["mean", "and-mask", "geometric", "untrained"]
 STARTS: tuple[Start, ...] = ("perceptron", "convolution", "pre-trained")

@@ -1,7 +1,7 @@
 """One surface for each environment, on the plane through two solutions: figure 3.1 of the thesis, from networks."""
 
-from craik.experiments.surfaces.environments import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.surfaces.environments import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="environment-surfaces",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Least, Measure, Measurement, Paired, Rows, bootstrap, low_above
+from claimlab import Claim, Least, Measure, Measurement, Paired, Rows, bootstrap, low_above
 
 _SOURCE = "thesis section 3.1 and figure 3.1"
 

@@ -16,11 +16,11 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint
-from craik.nn.perceptrons import mlp
-from craik.params import Params, dot, parameters_of
-from craik.surfaces import (
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn.nn.perceptrons import mlp
+from mechlearn.params import Params, dot, parameters_of
+from mechlearn.surfaces import (
     Consistency,
     Score,
     Subspace,
@@ -34,8 +34,8 @@ from craik.surfaces import (
     plane,
     surface_of_model,
 )
-from craik.tasks.boards.spirals import MECHANISM, HeldOut, Shortcuts, Split, spiral_points, spirals
-from craik.tasks.streams import stream
+from mechlearn_zoo.tasks.boards.spirals import MECHANISM, HeldOut, Shortcuts, Split, spiral_points, spirals
+from mechlearn_zoo.tasks.streams import stream
 
 METHODS = ("averaging", "AND-mask")
 

@@ -1,7 +1,7 @@
 """Arithmetic against geometric mean of two Hessians (thesis section 3.2.2, figure 3.3, proposition 3)."""
 
-from craik.experiments.surfaces.hessians import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.surfaces.hessians import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="hessians",

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from craik.experiments.surfaces.hessians.run import RATIOS
-from craik.lab import (
+from claimlab import (
     Claim,
     Measurement,
     Rows,
@@ -20,6 +19,7 @@ from craik.lab import (
     within,
     within_share,
 )
+from mechlearn_zoo.experiments.surfaces.hessians.run import RATIOS
 
 
 @dataclass(frozen=True)

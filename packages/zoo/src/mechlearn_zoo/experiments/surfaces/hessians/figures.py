@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from craik.experiments.surfaces.hessians.run import caption
-from craik.lab import COLOURS, Rows, panels
-from craik.surfaces import karcher_mean
+from claimlab import COLOURS, Rows, panels
+from mechlearn.surfaces import karcher_mean
+from mechlearn_zoo.experiments.surfaces.hessians.run import caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

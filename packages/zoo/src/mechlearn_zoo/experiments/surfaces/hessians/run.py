@@ -14,8 +14,8 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.lab import Positive, Preset, Row, check_limits, number
-from craik.surfaces import karcher_mean, proposition_3_bound, proposition_3_inconsistency
+from claimlab import Positive, Preset, Row, check_limits, number
+from mechlearn.surfaces import karcher_mean, proposition_3_bound, proposition_3_inconsistency
 
 CURVATURES = (0.05, 0.01)
 """Small curvatures of the captions: H_A = diag(c, 1), H_B = diag(1, c)."""

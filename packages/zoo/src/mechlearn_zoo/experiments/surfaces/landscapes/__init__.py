@@ -1,7 +1,7 @@
 """Two loss surfaces, their mean, and where descent ends (thesis section 3.1, figure 3.1)."""
 
-from craik.experiments.surfaces.landscapes import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.surfaces.landscapes import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="landscapes",

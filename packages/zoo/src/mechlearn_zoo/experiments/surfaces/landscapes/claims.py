@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from craik.experiments.surfaces.landscapes.run import BOX, CLOSE
-from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, between, bootstrap, high_below, low_above
+from claimlab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, between, bootstrap, high_below, low_above
+from mechlearn_zoo.experiments.surfaces.landscapes.run import BOX, CLOSE
 
 
 def either_alone(rows: Rows) -> Measurement | None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from craik.experiments.surfaces.landscapes.run import BOX, CONSISTENT, METHODS, PATCHWORK, losses
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.surfaces.landscapes.run import BOX, CONSISTENT, METHODS, PATCHWORK, losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from annotated_types import Ge, Interval, MinLen
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
-from craik.lab import Positive, Preset, Row, check_limits
+from claimlab import Positive, Preset, Row, check_limits
+from mechlearn.agreement import AndMask, GeometricMean, Mean, Rule, combine
 
 CONSISTENT = (-0.5, -0.5)
 PATCHWORK = (0.8, 0.8)

@@ -1,7 +1,7 @@
 """Two sigmoids sewn together (thesis appendix B.1.1, figure B.1)."""
 
-from craik.experiments.surfaces.patchwork import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.surfaces.patchwork import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="patchwork",

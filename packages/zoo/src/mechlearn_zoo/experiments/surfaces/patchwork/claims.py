@@ -1,6 +1,6 @@
 """What is claimed of the patchwork, and how it is measured."""
 
-from craik.lab import Claim, Measurement, OverSeeds, Rows, at_most, bootstrap, high_at_most, low_at_least
+from claimlab import Claim, Measurement, OverSeeds, Rows, at_most, bootstrap, high_at_most, low_at_least
 
 
 def inconsistency(rows: Rows) -> Measurement | None:

@@ -13,7 +13,7 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.lab import Preset, Row, check_limits
+from claimlab import Preset, Row, check_limits
 
 PRINTED = (100.0, -50.0, 100.0, -75.0, 1.0, 1.0)
 """theta* as printed. Its first step is at x = 0.5, the staircase's rises from 0.4 to 0.5."""

@@ -1,7 +1,7 @@
 """Slices of the loss around trained networks, and what their scale says and does not say."""
 
-from craik.experiments.surfaces.slices import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.surfaces.slices import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="loss-surface",

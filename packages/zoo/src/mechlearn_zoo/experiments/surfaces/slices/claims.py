@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.stats import kendalltau  # pyright: ignore[reportMissingTypeStubs]
 
-from craik.lab import Claim, Measurement, Paired, Rows, above, bootstrap, high_at_most, high_below, low_above, low_at_least
+from claimlab import Claim, Measurement, Paired, Rows, above, bootstrap, high_at_most, high_below, low_above, low_at_least
 
 _SOURCE = "Li et al. 2018"
 _EXACT = 1e-9

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.surfaces.slices.run import NORMALISATIONS
-from craik.lab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.surfaces.slices.run import NORMALISATIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

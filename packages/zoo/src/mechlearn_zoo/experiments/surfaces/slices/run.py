@@ -9,11 +9,10 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, part
-from craik.nn.convolutions import Residual, Scale
-from craik.nn.perceptrons import linear, relu_mlp
-from craik.params import parameters_of
-from craik.surfaces import (
+from claimlab import Positive, Preset, Row, check_limits, checkpoint, part
+from mechlearn.nn.perceptrons import linear, relu_mlp
+from mechlearn.params import parameters_of
+from mechlearn.surfaces import (
     balanced,
     convexity_plane,
     flat,
@@ -25,10 +24,11 @@ from craik.surfaces import (
     rescale_units,
     surface_of_model,
 )
-from craik.surfaces.directions import Normalisation
-from craik.tasks.pictures.digits import digits
-from craik.tasks.pictures.images import ImageData
-from craik.tasks.streams import stream
+from mechlearn.surfaces.directions import Normalisation
+from mechlearn_zoo.nn.convolutions import Residual, Scale
+from mechlearn_zoo.tasks.pictures.digits import digits
+from mechlearn_zoo.tasks.pictures.images import ImageData
+from mechlearn_zoo.tasks.streams import stream
 
 NORMALISATIONS: tuple[Normalisation, ...] = ("none", "filter", "layer", "weight")
 RISE = 0.5

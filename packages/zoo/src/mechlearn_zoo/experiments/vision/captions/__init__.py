@@ -1,7 +1,7 @@
 """Captions and pictures: which fits which, and where each word looks."""
 
-from craik.experiments.vision.captions import claims, figures, run, settings
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.vision.captions import claims, figures, run, settings
 
 EXPERIMENT = Experiment(
     name="captions",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Least, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, EachSeed, Least, Measurement, Rows, bootstrap, high_below, low_above, number
 
 _SOURCE = "Xu et al. 2018, on captioned digits"
 _ENCODERS = ("quick", "longer", "paper")

@@ -9,13 +9,13 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import max_pool2d, relu
 
-from craik.experiments.vision.captions.settings import Config
-from craik.experiments.vision.captions.stopping import Kept
-from craik.lab import checkpoint
-from craik.methods.vision.matching import Captions, Pictures, matching_losses
-from craik.nn.perceptrons import linear
-from craik.nn.recurrent import lstm
-from craik.tasks.pictures.captioned_digits import WORDS, Captioned
+from claimlab import checkpoint
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.experiments.vision.captions.settings import Config
+from mechlearn_zoo.experiments.vision.captions.stopping import Kept
+from mechlearn_zoo.methods.vision.matching import Captions, Pictures, matching_losses
+from mechlearn_zoo.nn.recurrent import lstm
+from mechlearn_zoo.tasks.pictures.captioned_digits import WORDS, Captioned
 
 
 class Encoders(nn.Module):

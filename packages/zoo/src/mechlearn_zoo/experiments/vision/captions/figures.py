@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.vision.captions.run import GRID
-from craik.lab import COLOURS, Rows, colour, number, panels
+from claimlab import COLOURS, Rows, colour, number, panels
+from mechlearn_zoo.experiments.vision.captions.run import GRID
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.experiments.vision.captions.encoders import Encoders
-from craik.experiments.vision.captions.settings import Config
-from craik.experiments.vision.captions.stopping import Kept
-from craik.lab import checkpoint
-from craik.methods.vision.generating import (
+from claimlab import checkpoint
+from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
+from mechlearn_zoo.experiments.vision.captions.settings import Config
+from mechlearn_zoo.experiments.vision.captions.stopping import Kept
+from mechlearn_zoo.methods.vision.generating import (
     Generated,
     StageDiscriminator,
     TwoStages,
@@ -17,8 +17,8 @@ from craik.methods.vision.generating import (
     stage_discriminator_loss,
     stage_generator_loss,
 )
-from craik.methods.vision.matching import Captions, matching_losses
-from craik.tasks.pictures.captioned_digits import Captioned
+from mechlearn_zoo.methods.vision.matching import Captions, matching_losses
+from mechlearn_zoo.tasks.pictures.captioned_digits import Captioned
 
 
 def paint(

@@ -10,16 +10,16 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 from torch.nn.functional import avg_pool2d, normalize
 
-from craik.experiments.vision.captions import encoders as networks
-from craik.experiments.vision.captions import painting
-from craik.experiments.vision.captions.encoders import Encoders
-from craik.experiments.vision.captions.settings import Config
-from craik.experiments.vision.captions.stopping import Kept
-from craik.lab import Row, part
-from craik.methods.vision.generating import Generated, TwoStages
-from craik.methods.vision.matching import Captions, Pictures, attend
-from craik.tasks.pictures.captioned_digits import COLOURS, NAMES, WORDS, Captioned, caption, captioned_digits
-from craik.tasks.streams import stream
+from claimlab import Row, part
+from mechlearn_zoo.experiments.vision.captions import encoders as networks
+from mechlearn_zoo.experiments.vision.captions import painting
+from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
+from mechlearn_zoo.experiments.vision.captions.settings import Config
+from mechlearn_zoo.experiments.vision.captions.stopping import Kept
+from mechlearn_zoo.methods.vision.generating import Generated, TwoStages
+from mechlearn_zoo.methods.vision.matching import Captions, Pictures, attend
+from mechlearn_zoo.tasks.pictures.captioned_digits import COLOURS, NAMES, WORDS, Captioned, caption, captioned_digits
+from mechlearn_zoo.tasks.streams import stream
 
 GRID = 8
 """Regions of a side."""

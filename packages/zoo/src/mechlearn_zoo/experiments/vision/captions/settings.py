@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from craik.lab import Positive, Preset, check_limits
+from claimlab import Positive, Preset, check_limits
 
 Whole = Annotated[int, Ge(1)]
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import nn
 
-from craik.lab import EarlyStopping, number
+from claimlab import EarlyStopping, number
 
 M = TypeVar("M", bound=nn.Module)
 

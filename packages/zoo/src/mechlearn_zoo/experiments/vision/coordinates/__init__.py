@@ -1,7 +1,7 @@
 """Where a square is, told by convolutions that see coordinates and by convolutions that do not."""
 
-from craik.experiments.vision.coordinates import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.vision.coordinates import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="coordinates",

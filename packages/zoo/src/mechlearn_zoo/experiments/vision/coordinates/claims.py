@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     EARLY_STOPPING,
     Claim,
     EachSeed,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.vision.coordinates.run import DIVISIONS, NETWORKS, TASKS
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.vision.coordinates.run import DIVISIONS, NETWORKS, TASKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from itertools import pairwise
 import torch
 from torch import Generator, Tensor, nn
 
-from craik.nn.coordinates import CoordConv2d
-from craik.nn.perceptrons import linear
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.nn.coordinates import CoordConv2d
 
 
 class Tiled(nn.Module):

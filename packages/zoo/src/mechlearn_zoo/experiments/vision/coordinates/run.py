@@ -15,11 +15,11 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import cross_entropy, mse_loss, softplus
 
-from craik.experiments.vision.coordinates import networks
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed, part
-from craik.tasks.pictures.digits import digits
-from craik.tasks.pictures.images import Images
-from craik.tasks.pictures.squares import Division, Squares, draw_squares, squares
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed, part
+from mechlearn_zoo.experiments.vision.coordinates import networks
+from mechlearn_zoo.tasks.pictures.digits import digits
+from mechlearn_zoo.tasks.pictures.images import Images
+from mechlearn_zoo.tasks.pictures.squares import Division, Squares, draw_squares, squares
 
 Task = Literal["point", "paint", "find"]
 TASKS: tuple[Task, ...] = ("point", "paint", "find")

@@ -1,7 +1,7 @@
 """What can be read of pictures and sounds from recordings, real neurons' and simulated voxels'."""
 
-from craik.experiments.vision.decoding import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.vision.decoding import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="decoding",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, EachSeed, Least, Row, Rows, high_below, low_above, number
+from claimlab import Claim, EachSeed, Least, Row, Rows, high_below, low_above, number
 
 _SHEN = "Shen et al. 2019, on other recordings"
 _ALL = ("quick", "contrast", "paper")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.vision.decoding import pictures
-from craik.lab import COLOURS, Rows, colour, number, panels
+from claimlab import COLOURS, Rows, colour, number, panels
+from mechlearn_zoo.experiments.vision.decoding import pictures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

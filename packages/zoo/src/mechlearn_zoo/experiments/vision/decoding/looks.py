@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from craik.experiments.vision.decoding.networks import LOOKS, Extractor
-from craik.lab import EarlyStopping, Row
-from craik.methods.vision.reconstructing import Pixels, Prior, reconstruct
+from claimlab import EarlyStopping, Row
+from mechlearn_zoo.experiments.vision.decoding.networks import LOOKS, Extractor
+from mechlearn_zoo.methods.vision.reconstructing import Pixels, Prior, reconstruct
 
 SCORES = ("pairwise", "r", "recognised")
 """What reconstructions are scored by; each stops a search for itself, which favours stopping."""

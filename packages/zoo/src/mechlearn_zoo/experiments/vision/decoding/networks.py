@@ -5,8 +5,8 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, max_pool2d, mse_loss, relu
 
-from craik.lab import EarlyStopping, checkpoint
-from craik.nn.perceptrons import linear, relu_mlp
+from claimlab import EarlyStopping, checkpoint
+from mechlearn.nn.perceptrons import linear, relu_mlp
 
 
 class Extractor(nn.Module):

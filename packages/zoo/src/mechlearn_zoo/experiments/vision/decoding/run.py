@@ -13,16 +13,23 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 from torch.nn.functional import relu
 
-from craik.experiments.vision.decoding import looks, networks, pictures
-from craik.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
-from craik.lab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, part
-from craik.methods.vision.decoding import Decoded, FeatureDecoder, correlations, lagged, match_spread, pairwise_identification
-from craik.methods.vision.reconstructing import Pixels, Prior
-from craik.tasks.pictures.digits import digits
-from craik.tasks.pictures.images import Images
-from craik.tasks.recordings.neurons import grasshopper
-from craik.tasks.recordings.simulated_voxels import SimulatedVoxels, simulated_voxels
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, part
+from mechlearn_zoo.experiments.vision.decoding import looks, networks, pictures
+from mechlearn_zoo.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
+from mechlearn_zoo.methods.vision.decoding import (
+    Decoded,
+    FeatureDecoder,
+    correlations,
+    lagged,
+    match_spread,
+    pairwise_identification,
+)
+from mechlearn_zoo.methods.vision.reconstructing import Pixels, Prior
+from mechlearn_zoo.tasks.pictures.digits import digits
+from mechlearn_zoo.tasks.pictures.images import Images
+from mechlearn_zoo.tasks.recordings.neurons import grasshopper
+from mechlearn_zoo.tasks.recordings.simulated_voxels import SimulatedVoxels, simulated_voxels
+from mechlearn_zoo.tasks.streams import stream
 
 Whole = Annotated[int, Ge(1)]
 Way = Literal["all layers", "top layer", "with prior", "top layer with prior", "generator alone", "plain ridge"]

@@ -1,7 +1,7 @@
 """Plans through mazes by sub-goals in any order, beside sequential tree search with the same questions."""
 
-from craik.experiments.worlds.dividing import claims, figures, run, settings
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.dividing import claims, figures, run, settings
 
 EXPERIMENT = Experiment(
     name="divide-and-conquer",

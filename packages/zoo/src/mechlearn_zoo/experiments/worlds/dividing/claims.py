@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, at_most, bootstrap, low_above, number
+from claimlab import Claim, Measurement, Rows, at_most, bootstrap, low_above, number
 
 _SOURCE = "Parascandolo, Buesing et al. 2020, the grid-world experiment; curves, no numbers"
 BUDGET = 200

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.worlds.dividing.claims import solved
-from craik.experiments.worlds.dividing.run import METHODS
-from craik.lab import COLOURS, Row, Rows, band, colour, panels
+from claimlab import COLOURS, Row, Rows, band, colour, panels
+from mechlearn_zoo.experiments.worlds.dividing.claims import solved
+from mechlearn_zoo.experiments.worlds.dividing.run import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

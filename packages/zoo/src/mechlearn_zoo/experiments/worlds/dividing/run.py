@@ -11,12 +11,20 @@ from itertools import pairwise
 import torch
 from torch import Generator
 
-from craik.experiments.worlds.dividing.proposing import ProposalNetwork, Propose, by_line, by_network, places, train, walked
-from craik.experiments.worlds.dividing.settings import Config
-from craik.lab import Row, part
-from craik.methods.worlds.dividing import Effort, Order, Planning, Search, closure, divide_and_conquer
-from craik.tasks.finite.grids import Grid
-from craik.tasks.finite.mazes import maze
+from claimlab import Row, part
+from mechlearn_zoo.experiments.worlds.dividing.proposing import (
+    ProposalNetwork,
+    Propose,
+    by_line,
+    by_network,
+    places,
+    train,
+    walked,
+)
+from mechlearn_zoo.experiments.worlds.dividing.settings import Config
+from mechlearn_zoo.methods.worlds.dividing import Effort, Order, Planning, Search, closure, divide_and_conquer
+from mechlearn_zoo.tasks.finite.grids import Grid
+from mechlearn_zoo.tasks.finite.mazes import maze
 
 METHODS = ("divided", "forward", "untrained", "other-walls", "straight-line")
 

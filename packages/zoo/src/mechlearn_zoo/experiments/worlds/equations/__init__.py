@@ -1,7 +1,7 @@
 """Hypothesis classes that extrapolate, with each of the three systems (thesis chapter 5, outlook)."""
 
-from craik.experiments.worlds.equations import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.equations import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="equations",

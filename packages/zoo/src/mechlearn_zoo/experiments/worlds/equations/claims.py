@@ -1,6 +1,6 @@
 """What is claimed of networks of formulas; written before any judged run. The thesis only proposes: all are hypotheses."""
 
-from craik.lab import Claim, Condition, Greatest, Measure, Measurement, Rows, bootstrap, high_below, number
+from claimlab import Claim, Condition, Greatest, Measure, Measurement, Rows, bootstrap, high_below, number
 
 _SOURCE = "thesis chapter 5, outlook: hypothesis classes such as equation learners, combined with its methods"
 _TRIED = (

@@ -14,17 +14,17 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
-from craik.experiments.worlds.equations import data
-from craik.experiments.worlds.equations.data import Fold
-from craik.lab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
-from craik.losses import SquaredError
-from craik.nn.equations import equation_network, sparsity
-from craik.nn.perceptrons import relu_mlp
-from craik.skips import Dynamics, Fixed, Greedy, Matching, match
-from craik.tasks.streams import stream
-from craik.trajectories import Trajectories
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
+from mechlearn.losses import SquaredError
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn.skips import Dynamics, Fixed, Greedy, Matching, match
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.worlds.equations import data
+from mechlearn_zoo.experiments.worlds.equations.data import Fold
+from mechlearn_zoo.nn.equations import equation_network, sparsity
+from mechlearn_zoo.tasks.streams import stream
 
 Network = Literal["equations", "perceptron"]
 Arm = Literal["mean", "and-mask", "fixed-1", "asi", "no-teacher", "ldt"]

@@ -1,7 +1,7 @@
 """Who does what next in a stag hunt, by models that see relations and by models that do not, and with teams nobody has seen."""
 
-from craik.experiments.worlds.forward_models import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.forward_models import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="forward-models",

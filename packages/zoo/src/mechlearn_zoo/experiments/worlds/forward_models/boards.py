@@ -2,9 +2,9 @@
 
 from torch import Tensor
 
-from craik.lab import Row
-from craik.nn.graphs import edge_norms
-from craik.tasks.agents.stag_hunt import Play, aims
+from claimlab import Row
+from mechlearn_zoo.nn.graphs import edge_norms
+from mechlearn_zoo.tasks.agents.stag_hunt import Play, aims
 
 AT = 3
 """The step that is drawn, the fourth: later on most agents stand on one place, and lines between them have no length."""
@@ -14,7 +14,7 @@ def board(edges: Tensor, play: Play) -> Row:
     """Return the first hunt at one step, numbers as words so that a row stays flat and small.
 
     Args:
-        edges: (b, t, m, width) of a relational model, in the order of `craik.nn.graphs.edges_to`: receiver by receiver.
+        edges: (b, t, m, width) of a relational model, in the order of `mechlearn_zoo.nn.graphs.edges_to`: receiver by receiver.
         play: (b, t, ...) the hunts that it read.
 
     Returns:

@@ -5,7 +5,7 @@ That the other model, or both of what is compared, may stop early was asked afte
 
 from collections.abc import Callable
 
-from craik.lab import EARLY_STOPPING, Claim, Condition, Least, Measurement, Paired, Rows, bootstrap, low_above
+from claimlab import EARLY_STOPPING, Claim, Condition, Least, Measurement, Paired, Rows, bootstrap, low_above
 
 _SOURCE = "Tacchetti et al. 2019, section 3.1"
 _MODELS = ("quick", "longer", "paper")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from craik.experiments.worlds.forward_models.run import MODELS, RULES
-from craik.lab import COLOURS, Rows, colour, panels
-from craik.nn.graphs import edges_to
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.worlds.forward_models.run import MODELS, RULES
+from mechlearn_zoo.nn.graphs import edges_to
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

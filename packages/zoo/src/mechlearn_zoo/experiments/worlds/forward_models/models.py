@@ -6,10 +6,10 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.methods.worlds import RelationalForwardModel, relative_places
-from craik.nn.graphs import Graph, Widths, edges_to, gated
-from craik.nn.perceptrons import linear
-from craik.tasks.agents.stag_hunt import MOVES, Play
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.worlds import RelationalForwardModel, relative_places
+from mechlearn_zoo.nn.graphs import Graph, Widths, edges_to, gated
+from mechlearn_zoo.tasks.agents.stag_hunt import MOVES, Play
 
 ACTIONS = len(MOVES)
 

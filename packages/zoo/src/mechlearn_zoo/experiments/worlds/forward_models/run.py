@@ -11,15 +11,15 @@ import torch
 from annotated_types import Ge
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Mean
-from craik.experiments.worlds.forward_models.boards import board
-from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
-from craik.experiments.worlds.forward_models.policies import learn
-from craik.lab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
-from craik.methods.worlds import next_action_losses, perfect_steps
-from craik.nn.graphs import edge_norms, edges_to
-from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
+from mechlearn.agreement import Agreement, AndMask, Mean
+from mechlearn_zoo.experiments.worlds.forward_models.boards import board
+from mechlearn_zoo.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
+from mechlearn_zoo.experiments.worlds.forward_models.policies import learn
+from mechlearn_zoo.methods.worlds import next_action_losses, perfect_steps
+from mechlearn_zoo.nn.graphs import edge_norms, edges_to
+from mechlearn_zoo.tasks.agents.stag_hunt import Hunt, Play, hunts
+from mechlearn_zoo.tasks.streams import stream
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")
 RULES = ("averaging", "AND-mask")

@@ -1,7 +1,7 @@
 """Two agents who can only reach their goals by telling each other, and the symbols they invent for it."""
 
-from craik.experiments.worlds.particle_language import claims, figures, run, settings
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.particle_language import claims, figures, run, settings
 
 EXPERIMENT = Experiment(
     name="particle-language",

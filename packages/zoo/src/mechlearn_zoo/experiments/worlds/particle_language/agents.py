@@ -6,10 +6,10 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.nn.attention import attend
-from craik.nn.graphs import gated
-from craik.nn.perceptrons import linear
-from craik.tasks.agents.particle_world import World, seen
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.nn.attention import attend
+from mechlearn_zoo.nn.graphs import gated
+from mechlearn_zoo.tasks.agents.particle_world import World, seen
 
 
 class Acts(NamedTuple):

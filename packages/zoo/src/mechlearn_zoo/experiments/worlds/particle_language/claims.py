@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import (
+from claimlab import (
     EARLY_STOPPING,
     Claim,
     Condition,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.worlds.particle_language.run import CHANNELS, REWARDED, SILENT
-from craik.lab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.worlds.particle_language.run import CHANNELS, REWARDED, SILENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from craik.experiments.worlds.particle_language.agents import Policy, views
-from craik.experiments.worlds.particle_language.errands import Errand
-from craik.experiments.worlds.particle_language.settings import Config
-from craik.nn.categorical import gumbel_softmax
-from craik.tasks.agents.particle_world import World, distances, step
+from mechlearn_zoo.experiments.worlds.particle_language.agents import Policy, views
+from mechlearn_zoo.experiments.worlds.particle_language.errands import Errand
+from mechlearn_zoo.experiments.worlds.particle_language.settings import Config
+from mechlearn_zoo.nn.categorical import gumbel_softmax
+from mechlearn_zoo.tasks.agents.particle_world import World, distances, step
 
 
 class Episode(NamedTuple):

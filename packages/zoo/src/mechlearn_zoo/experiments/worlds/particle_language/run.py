@@ -11,13 +11,13 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from craik.experiments.worlds.particle_language.agents import Policy
-from craik.experiments.worlds.particle_language.errands import THREE, Errand, among_three, among_two, held_out
-from craik.experiments.worlds.particle_language.playing import Talk, play, widths
-from craik.experiments.worlds.particle_language.settings import Config
-from craik.lab import Row, checkpoint, part
-from craik.methods.worlds import grounding, vocabulary_reward
-from craik.nn.categorical import used_symbols
+from claimlab import Row, checkpoint, part
+from mechlearn_zoo.experiments.worlds.particle_language.agents import Policy
+from mechlearn_zoo.experiments.worlds.particle_language.errands import THREE, Errand, among_three, among_two, held_out
+from mechlearn_zoo.experiments.worlds.particle_language.playing import Talk, play, widths
+from mechlearn_zoo.experiments.worlds.particle_language.settings import Config
+from mechlearn_zoo.methods.worlds import grounding, vocabulary_reward
+from mechlearn_zoo.nn.categorical import used_symbols
 
 CHANNELS = ("symbols", "none")
 SILENT = ("gaze", "bodies")

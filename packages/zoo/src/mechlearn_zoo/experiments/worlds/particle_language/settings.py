@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge
 
-from craik.lab import Positive, Preset, check_limits
+from claimlab import Positive, Preset, check_limits
 
 Channel = Literal["symbols", "none", "gaze", "bodies"]
 """What two agents have of each other: words, nothing, or with speech cut gaze or bodies."""

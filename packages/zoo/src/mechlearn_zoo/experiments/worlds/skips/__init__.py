@@ -1,7 +1,7 @@
 """A world model that predicts some coming latent, beside ones that predict the first, second or third."""
 
-from craik.experiments.worlds.skips import claims, figures, run, settings
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.skips import claims, figures, run, settings
 
 EXPERIMENT = Experiment(
     name="worlds-skips",

@@ -8,18 +8,18 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.experiments.worlds.skips.settings import Config
-from craik.lab import checkpoint
-from craik.methods.worlds.skipping import Whitening, whitening
-from craik.methods.worlds.world_model import energy_lost
-from craik.nn.autoencoders import ConvVAE, sample_latent, vae_loss
-from craik.skips import Actions
-from craik.tasks import caching
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.episodes import Episodes
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.reading import NOTHING
-from craik.trajectories import Trajectories
+from claimlab import checkpoint
+from mechlearn.skips import Actions
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.worlds.skips.settings import Config
+from mechlearn_zoo.methods.worlds.skipping import Whitening, whitening
+from mechlearn_zoo.methods.worlds.world_model import energy_lost
+from mechlearn_zoo.nn.autoencoders import ConvVAE, sample_latent, vae_loss
+from mechlearn_zoo.tasks import caching
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.episodes import Episodes
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.reading import NOTHING
 
 
 class Falls(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.experiments.worlds.skips.run import METHODS
-from craik.lab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, number
+from mechlearn_zoo.experiments.worlds.skips.run import METHODS
 
 _OUTLOOK = "thesis, end of chapter 2: stochastic models, latent space; no numbers"
 _FIXED = METHODS[1:]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.worlds.skips.run import METHODS
-from craik.lab import COLOURS, Rows, colour, number, panels
+from claimlab import COLOURS, Rows, colour, number, panels
+from mechlearn_zoo.experiments.worlds.skips.run import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Generator, nn
 
-from craik.experiments.worlds.skips.boards import Falls, Seen, centre, first_label, see, shown
-from craik.experiments.worlds.skips.settings import Config
-from craik.lab import EarlyStopping, Row, checkpoint, number, part
-from craik.methods.worlds.skipping import MixtureNLL, SkippedDream, SkippingRNN, entropies, skipped_dream, skipped_nll
-from craik.schedules import Linear
-from craik.skips import Actions, Fixed, Greedy
+from claimlab import EarlyStopping, Row, checkpoint, number, part
+from mechlearn.schedules import Linear
+from mechlearn.skips import Actions, Fixed, Greedy
+from mechlearn_zoo.experiments.worlds.skips.boards import Falls, Seen, centre, first_label, see, shown
+from mechlearn_zoo.experiments.worlds.skips.settings import Config
+from mechlearn_zoo.methods.worlds.skipping import MixtureNLL, SkippedDream, SkippingRNN, entropies, skipped_dream, skipped_nll
 
 METHODS = ("skips", "fixed-1", "fixed-2", "fixed-3")
 LOOKS = 10

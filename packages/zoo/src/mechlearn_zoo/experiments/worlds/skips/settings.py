@@ -5,9 +5,9 @@ from typing import Annotated
 
 from annotated_types import Ge, MinLen
 
-from craik.lab import Positive, Preset, check_limits
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.frames.funnel_board.presets import BoardGeometry, FallRecording
+from claimlab import Positive, Preset, check_limits
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.funnel_board.presets import BoardGeometry, FallRecording
 
 Whole = Annotated[int, Ge(1)]
 

@@ -1,7 +1,7 @@
 """Social dilemmas: agents that talk are paid for influence, where all eat less if each eats what it can."""
 
-from craik.experiments.worlds.social_dilemmas import claims, figures, run, settings
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.social_dilemmas import claims, figures, run, settings
 
 EXPERIMENT = Experiment(
     name="social-dilemmas",

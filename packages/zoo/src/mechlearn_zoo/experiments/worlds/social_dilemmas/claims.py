@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, EachSeed, Least, Measure, Measurement, Paired, Rows, low_above
+from claimlab import Claim, EachSeed, Least, Measure, Measurement, Paired, Rows, low_above
 
 _SOURCE = "Jaques et al. 2019"
 WORLDS = ("harvest", "cleanup")

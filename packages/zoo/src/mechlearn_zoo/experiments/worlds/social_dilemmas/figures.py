@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.worlds.social_dilemmas.settings import ARMS
-from craik.lab import COLOURS, Rows, band, colour, panels
+from claimlab import COLOURS, Rows, band, colour, panels
+from mechlearn_zoo.experiments.worlds.social_dilemmas.settings import ARMS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """Causal influence: measured where it is known, and paid where it should help."""
 
-from craik.experiments.worlds.social_influence import claims, figures, run
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.social_influence import claims, figures, run
 
 EXPERIMENT = Experiment(
     name="social-influence",

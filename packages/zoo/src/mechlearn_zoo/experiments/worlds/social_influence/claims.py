@@ -1,6 +1,6 @@
 """What is claimed of influence; written before any recorded run."""
 
-from craik.lab import Claim, Measurement, Paired, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Measurement, Paired, Rows, bootstrap, high_below, low_above, number
 
 _SOURCE = "Jaques et al. 2019"
 

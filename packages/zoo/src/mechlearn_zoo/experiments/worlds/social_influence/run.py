@@ -14,10 +14,10 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, part
-from craik.methods.worlds import ModelOfOthers, causal_influence, mutual_information, others_losses
-from craik.nn.categorical import chosen, sample_categorical
-from craik.tasks.agents.signalling import coupled_play, states, true_influence
+from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, part
+from mechlearn_zoo.methods.worlds import ModelOfOthers, causal_influence, mutual_information, others_losses
+from mechlearn_zoo.nn.categorical import chosen, sample_categorical
+from mechlearn_zoo.tasks.agents.signalling import coupled_play, states, true_influence
 
 PAID = ("none", "printed", "played")
 """Influence is not paid; with the marginal over the speaker's policy in this state, as printed; over what it plays at all."""

@@ -1,7 +1,7 @@
 """World Models on Take Cover: a controller that is evolved in a dream, tested in the world."""
 
-from craik.experiments.worlds.take_cover import claims, figures, run, settings
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.take_cover import claims, figures, run, settings
 
 EXPERIMENT = Experiment(
     name="take-cover",

@@ -7,7 +7,7 @@ https://github.com/ctallec/world-models (docs/README.md).
 
 from collections.abc import Callable
 
-from craik.lab import Claim, EachSeed, Least, Rows, at_least, low_above, number
+from claimlab import Claim, EachSeed, Least, Rows, at_least, low_above, number
 
 PRESETS = ("quick", "doom", "paper")
 IN_WORLD = ("quick", "car")

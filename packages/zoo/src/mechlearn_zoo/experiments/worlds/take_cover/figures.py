@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.worlds.take_cover import films
-from craik.lab import COLOURS, Animation, Rows, colour, number, panels
+from claimlab import COLOURS, Animation, Rows, colour, number, panels
+from mechlearn_zoo.experiments.worlds.take_cover import films
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ import torch
 from PIL import Image, ImageDraw
 from torch import Generator, Tensor
 
-from craik.experiments.worlds.take_cover.settings import Config
-from craik.lab import Row
-from craik.methods.worlds.acting import LinearController, Seen, Watched, World
-from craik.methods.worlds.dreaming import DreamState, DreamWorld
-from craik.nn.autoencoders import ConvVAE
+from claimlab import Row
+from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
+from mechlearn_zoo.methods.worlds.acting import LinearController, Seen, Watched, World
+from mechlearn_zoo.methods.worlds.dreaming import DreamState, DreamWorld
+from mechlearn_zoo.nn.autoencoders import ConvVAE
 
 LEVELS = 16
 """Shades that are kept of a pixel."""

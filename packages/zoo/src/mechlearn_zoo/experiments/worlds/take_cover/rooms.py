@@ -16,13 +16,13 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.utils import clip_grad_value_
 
-from craik.agreement import Agreement, AndMask, Mean, Rule
-from craik.experiments.worlds.take_cover import models
-from craik.experiments.worlds.take_cover.models import Latents
-from craik.experiments.worlds.take_cover.settings import Config
-from craik.lab import EarlyStopping, Row
-from craik.methods.worlds.world_model import MixtureRNN
-from craik.tasks.streams import stream
+from claimlab import EarlyStopping, Row
+from mechlearn.agreement import Agreement, AndMask, Mean, Rule
+from mechlearn_zoo.experiments.worlds.take_cover import models
+from mechlearn_zoo.experiments.worlds.take_cover.models import Latents
+from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
+from mechlearn_zoo.tasks.streams import stream
 
 RULES = ("averaging", "AND-mask")
 NEW = 16

@@ -10,17 +10,17 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from craik.experiments.worlds.take_cover import films, models, rooms
-from craik.experiments.worlds.take_cover.settings import Config
-from craik.lab import Row, number, part
-from craik.methods.worlds.acting import LinearController, Watched, World, population_returns
-from craik.methods.worlds.dreaming import DreamWorld
-from craik.methods.worlds.evolving import evolve
-from craik.methods.worlds.world_model import energy_lost
-from craik.tasks.frames.playing import Episodes, Policy, brownian, record, thirds
-from craik.tasks.frames.simulated import car_racing, doom
-from craik.tasks.frames.take_cover import TakeCover
-from craik.tasks.streams import stream
+from claimlab import Row, number, part
+from mechlearn_zoo.experiments.worlds.take_cover import films, models, rooms
+from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
+from mechlearn_zoo.methods.worlds.acting import LinearController, Watched, World, population_returns
+from mechlearn_zoo.methods.worlds.dreaming import DreamWorld
+from mechlearn_zoo.methods.worlds.evolving import evolve
+from mechlearn_zoo.methods.worlds.world_model import energy_lost
+from mechlearn_zoo.tasks.frames.playing import Episodes, Policy, brownian, record, thirds
+from mechlearn_zoo.tasks.frames.simulated import car_racing, doom
+from mechlearn_zoo.tasks.frames.take_cover import TakeCover
+from mechlearn_zoo.tasks.streams import stream
 
 SHOWN_EVERY = 5
 """Generations between two rows of an evolution."""

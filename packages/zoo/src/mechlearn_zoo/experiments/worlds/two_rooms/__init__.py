@@ -1,7 +1,7 @@
 """Abstract states of two rooms, and plans through them."""
 
-from craik.experiments.worlds.two_rooms import claims, figures, run, settings
-from craik.lab import Experiment
+from claimlab import Experiment
+from mechlearn_zoo.experiments.worlds.two_rooms import claims, figures, run, settings
 
 EXPERIMENT = Experiment(
     name="two-rooms",

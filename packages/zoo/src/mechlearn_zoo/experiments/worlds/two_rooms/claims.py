@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Greatest, Least, Measurement, Rows, bootstrap, high_below, low_above, number
 
 _ALL = ("quick", "lamps", "paper")
 _LAMPS = (

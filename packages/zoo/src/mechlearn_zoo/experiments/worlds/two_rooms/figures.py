@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from craik.experiments.worlds.two_rooms.run import SIDE
-from craik.lab import COLOURS, Rows, colour, number, panels
-from craik.tasks.boards.two_rooms import TwoRooms
+from claimlab import COLOURS, Rows, colour, number, panels
+from mechlearn_zoo.experiments.worlds.two_rooms.run import SIDE
+from mechlearn_zoo.tasks.boards.two_rooms import TwoRooms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

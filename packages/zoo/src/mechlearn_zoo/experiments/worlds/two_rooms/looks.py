@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import torch
 
-from craik.lab import EarlyStopping, Row, number
+from claimlab import EarlyStopping, Row, number
 
 Made = TypeVar("Made")
 """What a way has made of the data by then."""

@@ -10,14 +10,14 @@ from itertools import pairwise
 import torch
 from torch import Generator, Tensor
 
-from craik.experiments.worlds.two_rooms import ways
-from craik.experiments.worlds.two_rooms.looks import Looks
-from craik.experiments.worlds.two_rooms.settings import Config
-from craik.experiments.worlds.two_rooms.ways import Abstraction
-from craik.lab import Row, part
-from craik.methods.worlds.infogan import most_plausible, waypoints
-from craik.tasks.boards.two_rooms import TwoRooms
-from craik.tasks.streams import stream
+from claimlab import Row, part
+from mechlearn_zoo.experiments.worlds.two_rooms import ways
+from mechlearn_zoo.experiments.worlds.two_rooms.looks import Looks
+from mechlearn_zoo.experiments.worlds.two_rooms.settings import Config
+from mechlearn_zoo.experiments.worlds.two_rooms.ways import Abstraction
+from mechlearn_zoo.methods.worlds.infogan import most_plausible, waypoints
+from mechlearn_zoo.tasks.boards.two_rooms import TwoRooms
+from mechlearn_zoo.tasks.streams import stream
 
 
 def make(config: Config) -> dict[str, Callable[[Tensor, Generator, Looks[Abstraction]], Abstraction]]:

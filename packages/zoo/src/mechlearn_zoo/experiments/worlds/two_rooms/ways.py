@@ -9,11 +9,11 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax, logsigmoid, one_hot, softmax
 
-from craik.experiments.worlds.two_rooms.looks import Looks
-from craik.experiments.worlds.two_rooms.settings import Config
-from craik.lab import checkpoint
-from craik.methods.worlds.infogan import CausalInfoGAN, OneHot, TransitionTable, pair_losses
-from craik.nn.perceptrons import relu_mlp
+from claimlab import checkpoint
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.worlds.two_rooms.looks import Looks
+from mechlearn_zoo.experiments.worlds.two_rooms.settings import Config
+from mechlearn_zoo.methods.worlds.infogan import CausalInfoGAN, OneHot, TransitionTable, pair_losses
 
 SAMPLES = 24
 """Pairs that are generated for a step of a plan."""

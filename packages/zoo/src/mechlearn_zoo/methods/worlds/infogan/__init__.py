@@ -11,21 +11,21 @@ generated pairs, and
 take k-means on the observations where it does as well. Index convention: b a sample, k one of K states, o an observation.
 """
 
-from craik.methods.paper import Paper
-from craik.methods.worlds.infogan.pairs import CausalInfoGAN as CausalInfoGAN
-from craik.methods.worlds.infogan.pairs import PairLosses as PairLosses
-from craik.methods.worlds.infogan.pairs import pair_losses as pair_losses
-from craik.methods.worlds.infogan.plans import Plan as Plan
-from craik.methods.worlds.infogan.plans import interpolate as interpolate
-from craik.methods.worlds.infogan.plans import most_plausible as most_plausible
-from craik.methods.worlds.infogan.plans import waypoints as waypoints
-from craik.methods.worlds.infogan.states import GaussianTransition as GaussianTransition
-from craik.methods.worlds.infogan.states import OneHot as OneHot
-from craik.methods.worlds.infogan.states import States as States
-from craik.methods.worlds.infogan.states import Transition as Transition
-from craik.methods.worlds.infogan.states import TransitionTable as TransitionTable
-from craik.methods.worlds.infogan.states import Uniform as Uniform
-from craik.methods.worlds.infogan.states import straight_through as straight_through
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.worlds.infogan.pairs import CausalInfoGAN as CausalInfoGAN
+from mechlearn_zoo.methods.worlds.infogan.pairs import PairLosses as PairLosses
+from mechlearn_zoo.methods.worlds.infogan.pairs import pair_losses as pair_losses
+from mechlearn_zoo.methods.worlds.infogan.plans import Plan as Plan
+from mechlearn_zoo.methods.worlds.infogan.plans import interpolate as interpolate
+from mechlearn_zoo.methods.worlds.infogan.plans import most_plausible as most_plausible
+from mechlearn_zoo.methods.worlds.infogan.plans import waypoints as waypoints
+from mechlearn_zoo.methods.worlds.infogan.states import GaussianTransition as GaussianTransition
+from mechlearn_zoo.methods.worlds.infogan.states import OneHot as OneHot
+from mechlearn_zoo.methods.worlds.infogan.states import States as States
+from mechlearn_zoo.methods.worlds.infogan.states import Transition as Transition
+from mechlearn_zoo.methods.worlds.infogan.states import TransitionTable as TransitionTable
+from mechlearn_zoo.methods.worlds.infogan.states import Uniform as Uniform
+from mechlearn_zoo.methods.worlds.infogan.states import straight_through as straight_through
 
 PAPER = Paper(
     "Causal InfoGAN",

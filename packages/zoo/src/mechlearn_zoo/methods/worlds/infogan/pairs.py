@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_floats,
     check_generator,
@@ -16,7 +16,7 @@ from craik.arguments import (
     check_result,
     check_whole,
 )
-from craik.methods.worlds.infogan.states import States, Transition
+from mechlearn_zoo.methods.worlds.infogan.states import States, Transition
 
 
 class CausalInfoGAN(NamedTuple):

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_callable,
     check_each,

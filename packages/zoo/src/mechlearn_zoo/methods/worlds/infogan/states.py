@@ -11,10 +11,18 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import log_softmax, one_hot, softmax, softplus
 
-from craik.arguments import all_finite, check_finite, check_floats, check_generator, check_positive, check_shape, check_whole
-from craik.nn import categorical
-from craik.nn.mixtures import at_temperature
-from craik.nn.perceptrons import relu_mlp
+from mechlearn.arguments import (
+    all_finite,
+    check_finite,
+    check_floats,
+    check_generator,
+    check_positive,
+    check_shape,
+    check_whole,
+)
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.nn import categorical
+from mechlearn_zoo.nn.mixtures import at_temperature
 
 
 @runtime_checkable
@@ -198,8 +206,8 @@ class GaussianTransition(nn.Module):
 def straight_through(logits: Float[Tensor, "b k"], temperature: float, generator: Generator) -> Float[Tensor, "b k"]:
     """Return one-hot samples of softmax(logits) whose gradient is that of the soft sample softmax((logits + g) / temperature).
 
-    g is Gumbel noise of the generator, - log - log of uniform numbers: `craik.nn.categorical.gumbel_softmax` draws other ones.
-    One-hot in the forward pass, exactly. Half types are drawn in float32, whose uniform numbers are many enough.
+    g is Gumbel noise of the generator, - log - log of uniform numbers: `mechlearn_zoo.nn.categorical.gumbel_softmax` draws
+    other ones. One-hot in the forward pass, exactly. Half types are drawn in float32, whose uniform numbers are many enough.
 
     Raises:
         TypeError: no floating numbers, no generator.

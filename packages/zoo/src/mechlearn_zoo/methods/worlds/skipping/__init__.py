@@ -16,17 +16,17 @@ and not without looking at the mean skip: matching by likelihood can collapse to
 Index conventions: b a trajectory, t a frame, u a step of M, l a dimension of the latent, c a component of K, k a jump of 1..H.
 """
 
-from craik.methods.paper import Paper
-from craik.methods.worlds.skipping.dreams import SkippedDream as SkippedDream
-from craik.methods.worlds.skipping.dreams import entropies as entropies
-from craik.methods.worlds.skipping.dreams import skipped_dream as skipped_dream
-from craik.methods.worlds.skipping.latents import Whitening as Whitening
-from craik.methods.worlds.skipping.latents import whitening as whitening
-from craik.methods.worlds.skipping.likelihood import MixtureNLL as MixtureNLL
-from craik.methods.worlds.skipping.matched import Skipped as Skipped
-from craik.methods.worlds.skipping.matched import passed_over as passed_over
-from craik.methods.worlds.skipping.matched import skipped_nll as skipped_nll
-from craik.methods.worlds.skipping.memory import SkippingRNN as SkippingRNN
+from mechlearn_zoo.methods.paper import Paper
+from mechlearn_zoo.methods.worlds.skipping.dreams import SkippedDream as SkippedDream
+from mechlearn_zoo.methods.worlds.skipping.dreams import entropies as entropies
+from mechlearn_zoo.methods.worlds.skipping.dreams import skipped_dream as skipped_dream
+from mechlearn_zoo.methods.worlds.skipping.latents import Whitening as Whitening
+from mechlearn_zoo.methods.worlds.skipping.latents import whitening as whitening
+from mechlearn_zoo.methods.worlds.skipping.likelihood import MixtureNLL as MixtureNLL
+from mechlearn_zoo.methods.worlds.skipping.matched import Skipped as Skipped
+from mechlearn_zoo.methods.worlds.skipping.matched import passed_over as passed_over
+from mechlearn_zoo.methods.worlds.skipping.matched import skipped_nll as skipped_nll
+from mechlearn_zoo.methods.worlds.skipping.memory import SkippingRNN as SkippingRNN
 
 PAPER = Paper(
     "World model with adaptive skips",

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import (
+from mechlearn.arguments import (
     check_all_finite,
     check_floats,
     check_generator,
@@ -18,9 +18,9 @@ from craik.arguments import (
     check_shape,
     check_whole,
 )
-from craik.methods.worlds.skipping.memory import SkippingRNN
-from craik.nn.mixtures import Mixture, at_temperature, check_drawable, mixture_log_prob, mixture_quantile, tempered
-from craik.skips import Actions
+from mechlearn.skips import Actions
+from mechlearn_zoo.methods.worlds.skipping.memory import SkippingRNN
+from mechlearn_zoo.nn.mixtures import Mixture, at_temperature, check_drawable, mixture_log_prob, mixture_quantile, tempered
 
 
 class SkippedDream(NamedTuple):
@@ -52,7 +52,7 @@ def skipped_dream(
     """Dream until so many frames have passed.
 
     At temperature 0 a latent is the mean of the heaviest component and a jump the likeliest; else both are drawn, latents at
-    that temperature (`craik.nn.mixtures.tempered`) and jumps from their logits divided by it.
+    that temperature (`mechlearn_zoo.nn.mixtures.tempered`) and jumps from their logits divided by it.
 
     Args:
         memory: M.
@@ -71,7 +71,7 @@ def skipped_dream(
     way_out = "Encode and whiten the first frames of some episodes."
     check_floats("starts", starts, "b", memory.latent, like=memory.head.linear.weight, way_out=way_out)
     check_all_finite("starts", starts, way_out="Leave such episodes out.")
-    check_kind("actions", actions, Actions, "craik.skips.Actions")
+    check_kind("actions", actions, Actions, "mechlearn.skips.Actions")
     check_shape("actions.values", actions.values.flatten(2), len(starts), "t", "a")
     if actions.lengths is None:  # else they were looked at when they were made
         check_all_finite("actions.values", actions.values, way_out="Say by `lengths` which of them are padding.")

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_floats, check_positive
+from mechlearn.arguments import check_floats, check_positive
 
 
 class Whitening(NamedTuple):

@@ -7,13 +7,13 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softmax
 
-from craik.arguments import check_finite, check_floats, check_whole
-from craik.nn.mixtures import Mixture, mixture_log_prob, mixture_quantile
+from mechlearn.arguments import check_finite, check_floats, check_whole
+from mechlearn_zoo.nn.mixtures import Mixture, mixture_log_prob, mixture_quantile
 
 
 @dataclass(frozen=True)
 class MixtureNLL:
-    """- log p(x), a mean over a frame's elements, of a mixture of normals for each: a loss for `craik.skips.match`.
+    """- log p(x), a mean over a frame's elements, of a mixture of normals for each: a loss for `mechlearn.skips.match`.
 
     A prediction of a frame has the shape (3, *frame, K): logits of the weights, means, log scales. There is no `ranking`: the
     loss is evaluated on the whole window.
@@ -66,6 +66,6 @@ class MixtureNLL:
         return (softmax(prediction[:, 0], -1) * prediction[:, 1]).sum(-1)
 
     def sample(self, prediction: Float[Tensor, "n *z"], noise: Float[Tensor, "n *noise"]) -> Float[Tensor, "n *frame"]:
-        """Return samples from uniform noise (2, *frame): for ``craik.skips.Sampled(loss.sample, "uniform", (2, *frame))``."""
+        """Return samples from uniform noise (2, *frame): for ``skips.Sampled(loss.sample, "uniform", (2, *frame))``."""
         normal = torch.erfinv((2 * noise[:, 1] - 1).clamp(-1 + 1e-6, 1 - 1e-6)) * 2**0.5
         return mixture_quantile(self.mixture(prediction), noise[:, 0], normal)

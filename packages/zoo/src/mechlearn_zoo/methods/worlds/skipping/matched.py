@@ -13,13 +13,13 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_each, check_floats, check_ids, check_kind, check_numbers, check_shape
-from craik.methods.worlds.skipping.likelihood import MixtureNLL
-from craik.methods.worlds.skipping.memory import SkippingRNN
-from craik.nn.recurrent import Recurrent
-from craik.skips import Actions, Chosen, Dynamics, Fixed, Greedy, Matched, Matching, Predictor, Steps
-from craik.skips.matched import Average
-from craik.trajectories import Trajectories
+from mechlearn.arguments import check_each, check_floats, check_ids, check_kind, check_numbers, check_shape
+from mechlearn.skips import Actions, Chosen, Dynamics, Fixed, Greedy, Matched, Matching, Predictor, Steps
+from mechlearn.skips.matched import Average
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.methods.worlds.skipping.likelihood import MixtureNLL
+from mechlearn_zoo.methods.worlds.skipping.memory import SkippingRNN
+from mechlearn_zoo.nn.recurrent import Recurrent
 
 
 class Skipped(NamedTuple):
@@ -27,7 +27,7 @@ class Skipped(NamedTuple):
 
     Attributes:
         loss: the one number to differentiate: the likelihood's loss, plus the jumps' and the rewards', all averaged alike.
-        matched: the likelihood's part, as `craik.skips.match` gives it, with the predictions (b, u, 3, l, K).
+        matched: the likelihood's part, as `mechlearn.skips.match` gives it, with the predictions (b, u, 3, l, K).
         jumps: (b, u) cross-entropies of the matched jumps, 0 behind a trajectory's last step; detached.
         rewards: (b, u) squared errors of the summed rewards, likewise; None where M does not predict them.
     """
@@ -61,7 +61,7 @@ def skipped_nll(
         matching: one that goes step by step, such as ``Greedy(H, exploration, ties="last")`` or ``Fixed(dt)``.
         rewards: (b, t) received at each frame, on the way to the next; needed where M predicts them.
         teacher_forcing: the probability that M is fed the matched true latent, not the mean of what it predicted.
-        generator: of random numbers, as `craik.skips.match` takes it.
+        generator: of random numbers, as `mechlearn.skips.match` takes it.
         average: "trajectories" or "steps".
 
     Raises:
@@ -70,9 +70,9 @@ def skipped_nll(
             and their prediction without the other.
     """
     check_kind("memory", memory, SkippingRNN, "a SkippingRNN")
-    check_kind("actions", actions, Actions, "craik.skips.Actions", way_out="Actions(values, window=...) takes (b, t, a).")
-    check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories, of latents")
-    check_kind("matching", matching, Matching, "Greedy(...) or Fixed(...) of craik.skips")
+    check_kind("actions", actions, Actions, "mechlearn.skips.Actions", way_out="Actions(values, window=...) takes (b, t, a).")
+    check_kind("trajectories", trajectories, Trajectories, "mechlearn.trajectories.Trajectories, of latents")
+    check_kind("matching", matching, Matching, "Greedy(...) or Fixed(...) of mechlearn.skips")
     _check_widths(memory, trajectories, actions)
     _check_rewards(memory, trajectories, rewards)
     loss = MixtureNLL(memory.mixtures, memory.head.least_log_scale)
@@ -224,7 +224,7 @@ def _check_widths(memory: SkippingRNN, trajectories: Trajectories, actions: Acti
     if trajectories.frame_shape != (memory.latent,):
         raise ValueError(
             f"`trajectories` should be of latents ({memory.latent},), as M was made for. Found frames of shape "
-            f"{trajectories.frame_shape}. craik.skips.encoded makes latents of frames."
+            f"{trajectories.frame_shape}. mechlearn.skips.encoded makes latents of frames."
         )
     check_floats("trajectories", trajectories.frames, "...", like=memory.head.linear.weight)
     width = actions.values[0, 0].numel() * (actions.window or 1)

@@ -3,9 +3,9 @@
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_finite, check_flag, check_whole
-from craik.methods.worlds.world_model import MixtureRNN
-from craik.nn.perceptrons import linear
+from mechlearn.arguments import check_finite, check_flag, check_whole
+from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
 
 
 class SkippingRNN(MixtureRNN):

@@ -3,16 +3,17 @@
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from craik.tasks.frames.episodes import Episode, Simulation
-from craik.tasks.frames.funnel_board import labels, rendering
-from craik.tasks.frames.funnel_board.geometry import layout_vector, sample_board
-from craik.tasks.frames.funnel_board.physics import simulate
-from craik.tasks.frames.funnel_board.presets import PUBLISHED, FunnelBoardSettings
-from craik.tasks.generation import Rejected
+from mechlearn_zoo.tasks.frames.episodes import Episode, Simulation
+from mechlearn_zoo.tasks.frames.funnel_board import labels, rendering
+from mechlearn_zoo.tasks.frames.funnel_board.geometry import layout_vector, sample_board
+from mechlearn_zoo.tasks.frames.funnel_board.physics import simulate
+from mechlearn_zoo.tasks.frames.funnel_board.presets import PUBLISHED, FunnelBoardSettings
+from mechlearn_zoo.tasks.generation import Rejected
 
 VERSION = 1
 """Of what is drawn. Raise it when the same seed gives other episodes, whether by physics, geometry, pictures or the order of
-random draws, here, in `craik.tasks.frames.drawing` or in `craik.tasks.generation`: files of older versions are then left."""
+random draws, here, in `mechlearn_zoo.tasks.frames.drawing` or in `mechlearn_zoo.tasks.generation`: files of older versions are
+then left."""
 
 
 def sample(settings: FunnelBoardSettings, generator: np.random.Generator) -> Episode | Rejected:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from craik.tasks.frames.funnel_board.presets import SPACING_X, SPACING_Y, BoardGeometry, FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.funnel_board.presets import SPACING_X, SPACING_Y, BoardGeometry, FunnelBoardSettings
 
 Outline = Float[np.ndarray, "vertices 2"]
 

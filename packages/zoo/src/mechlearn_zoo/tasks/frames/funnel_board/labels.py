@@ -9,8 +9,8 @@ pictures with one pixel a unit it is wrong now and then.
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from craik.tasks.frames.funnel_board.presets import SPACING_X, FunnelBoardSettings
-from craik.tasks.frames.reading import NOTHING, as_shares
+from mechlearn_zoo.tasks.frames.funnel_board.presets import SPACING_X, FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.reading import NOTHING, as_shares
 
 STRIP = 1.25
 """Height of the strip above the end of the fall, in world units."""

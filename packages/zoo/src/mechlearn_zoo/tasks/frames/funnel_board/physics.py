@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from craik.tasks.frames.funnel_board.geometry import PLATFORM_SIZE, Board, funnel_outlines, platform_outline, slider_outline
-from craik.tasks.frames.funnel_board.presets import FunnelBoardSettings
-from craik.tasks.generation import Rejected
-from craik.tasks.simulators import import_pymunk
+from mechlearn_zoo.tasks.frames.funnel_board.geometry import (
+    PLATFORM_SIZE,
+    Board,
+    funnel_outlines,
+    platform_outline,
+    slider_outline,
+)
+from mechlearn_zoo.tasks.frames.funnel_board.presets import FunnelBoardSettings
+from mechlearn_zoo.tasks.generation import Rejected
+from mechlearn_zoo.tasks.simulators import import_pymunk
 
 if TYPE_CHECKING:
     from pymunk import Body, Space

@@ -13,13 +13,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from craik.tasks import caching
-from craik.tasks.frames import funnel_board
-from craik.tasks.frames.corruption import Corruption
-from craik.tasks.frames.episodes import Episodes
-from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.generation import progress_bar
-from craik.trajectories import Trajectories
+from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.tasks import caching
+from mechlearn_zoo.tasks.frames import funnel_board
+from mechlearn_zoo.tasks.frames.corruption import Corruption
+from mechlearn_zoo.tasks.frames.episodes import Episodes
+from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
+from mechlearn_zoo.tasks.generation import progress_bar
 
 Boards = Episodes[FunnelBoardSettings]
 
@@ -91,7 +91,7 @@ class Data(NamedTuple):
 
 
 def draw_boards(board: FunnelBoardSettings, count: int, seed: int, cache: str) -> Boards:
-    """Draw boards and the falls of their balls, or read them from a folder, craik's own if empty."""
+    """Draw boards and the falls of their balls, or read them from a folder, mechlearn's own if empty."""
     folder = Path(cache) if cache else caching.default_folder()
     bar = progress_bar("simulating boards") if sys.stderr.isatty() else None
     return funnel_board.generate(count, seed, board, cache=folder, on_progress=bar)

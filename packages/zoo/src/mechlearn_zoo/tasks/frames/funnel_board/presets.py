@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from craik.arguments import check_one_of, check_positive, check_share, check_whole
+from mechlearn.arguments import check_one_of, check_positive, check_share, check_whole
 
 SPACING_X = 2.5
 SPACING_Y = 3.0

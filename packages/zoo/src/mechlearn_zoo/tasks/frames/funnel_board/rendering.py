@@ -8,9 +8,9 @@ leaves a cyan trace.
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from craik.tasks.frames.drawing import discs_coverage, over, polygons_coverage, to_uint8
-from craik.tasks.frames.funnel_board.geometry import Board, funnel_outlines, platform_outline, slider_outline
-from craik.tasks.frames.funnel_board.presets import PLATFORM_COLOURS, FunnelBoardSettings
+from mechlearn_zoo.tasks.frames.drawing import discs_coverage, over, polygons_coverage, to_uint8
+from mechlearn_zoo.tasks.frames.funnel_board.geometry import Board, funnel_outlines, platform_outline, slider_outline
+from mechlearn_zoo.tasks.frames.funnel_board.presets import PLATFORM_COLOURS, FunnelBoardSettings
 
 CAMERA_DROP = 0.5
 """The picture's centre lies so many world units below the board's, so that the platforms are in it."""

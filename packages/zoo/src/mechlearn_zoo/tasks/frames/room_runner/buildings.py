@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from craik.tasks.frames.room_runner.presets import BuildingGeometry
-from craik.tasks.generation import Rejected
+from mechlearn_zoo.tasks.frames.room_runner.presets import BuildingGeometry
+from mechlearn_zoo.tasks.generation import Rejected
 
 
 class Door(NamedTuple):

@@ -1,16 +1,16 @@
 """The fixed reader of a runner's label: which coloured room it stands in, if it stands in one.
 
 The coloured rooms are read from the picture. A frame says nothing until a quarter of a runner is seen in one of them; of a
-sequence, the first frame that says something decides (`craik.tasks.frames.reading`). On true frames of the presets this is
-always right; with `pixels_per_unit` 1, `steps_after` 1 or an `acceleration_noise` of 20 and more it is wrong now and then.
+sequence, the first frame that says something decides (`mechlearn_zoo.tasks.frames.reading`). On true frames of the presets this
+is always right; with `pixels_per_unit` 1, `steps_after` 1 or an `acceleration_noise` of 20 and more it is wrong now and then.
 """
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from craik.tasks.frames.reading import NOTHING, as_shares
-from craik.tasks.frames.room_runner.presets import RoomRunnerSettings
-from craik.tasks.frames.room_runner.rendering import DRAWN_RADIUS, RUNNER
+from mechlearn_zoo.tasks.frames.reading import NOTHING, as_shares
+from mechlearn_zoo.tasks.frames.room_runner.presets import RoomRunnerSettings
+from mechlearn_zoo.tasks.frames.room_runner.rendering import DRAWN_RADIUS, RUNNER
 
 FAINT = 0.3
 """What is fainter than this does not count as runner."""

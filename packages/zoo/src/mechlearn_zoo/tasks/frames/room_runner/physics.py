@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float
 
-from craik.tasks.frames.room_runner.buildings import Building, Room
-from craik.tasks.frames.room_runner.presets import RoomRunnerSettings, RunnerPhysics
-from craik.tasks.generation import Rejected
-from craik.tasks.simulators import import_pymunk
+from mechlearn_zoo.tasks.frames.room_runner.buildings import Building, Room
+from mechlearn_zoo.tasks.frames.room_runner.presets import RoomRunnerSettings, RunnerPhysics
+from mechlearn_zoo.tasks.generation import Rejected
+from mechlearn_zoo.tasks.simulators import import_pymunk
 
 if TYPE_CHECKING:
     from pymunk import Body, Space

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from craik.arguments import check_not_negative, check_positive, check_share, check_whole
+from mechlearn.arguments import check_not_negative, check_positive, check_share, check_whole
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from craik.tasks.frames.drawing import boxes_coverage, over, polygons_coverage, to_uint8
-from craik.tasks.frames.room_runner.buildings import Building, Door, Room
-from craik.tasks.frames.room_runner.physics import RUNNER_RADIUS, WALL_THICKNESS, Box
-from craik.tasks.frames.room_runner.presets import RoomRunnerSettings
+from mechlearn_zoo.tasks.frames.drawing import boxes_coverage, over, polygons_coverage, to_uint8
+from mechlearn_zoo.tasks.frames.room_runner.buildings import Building, Door, Room
+from mechlearn_zoo.tasks.frames.room_runner.physics import RUNNER_RADIUS, WALL_THICKNESS, Box
+from mechlearn_zoo.tasks.frames.room_runner.presets import RoomRunnerSettings
 
 OUTSIDE = (0.15, 0.15, 0.15)
 DOOR = (0.9, 0.95, 1.0)

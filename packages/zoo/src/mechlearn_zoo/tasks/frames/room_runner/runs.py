@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from craik.tasks.frames.episodes import Episode, Simulation
-from craik.tasks.frames.room_runner import labels, rendering
-from craik.tasks.frames.room_runner.buildings import layout_vector, sample_building
-from craik.tasks.frames.room_runner.physics import simulate
-from craik.tasks.frames.room_runner.presets import PUBLISHED, RoomRunnerSettings
-from craik.tasks.generation import Rejected
+from mechlearn_zoo.tasks.frames.episodes import Episode, Simulation
+from mechlearn_zoo.tasks.frames.room_runner import labels, rendering
+from mechlearn_zoo.tasks.frames.room_runner.buildings import layout_vector, sample_building
+from mechlearn_zoo.tasks.frames.room_runner.physics import simulate
+from mechlearn_zoo.tasks.frames.room_runner.presets import PUBLISHED, RoomRunnerSettings
+from mechlearn_zoo.tasks.generation import Rejected
 
 VERSION = 1
 """Of what is drawn. Raise it when the same seed gives other episodes, whether by physics, buildings, pictures or the order of
-random draws, here, in `craik.tasks.frames.drawing` or in `craik.tasks.generation`: files of older versions are then left."""
+random draws, here, in `mechlearn_zoo.tasks.frames.drawing` or in `mechlearn_zoo.tasks.generation`: files of older versions are
+then left."""
 
 
 def sample(settings: RoomRunnerSettings, generator: np.random.Generator) -> Episode | Rejected:

@@ -8,5 +8,5 @@ own (`interpreter`, `simulator`), and everything else here, where Python is newe
 
 - `expert` trains the policy that is to be cloned, by PPO (`ppo`: stable-baselines3), which plays through `games`; `keeping`
   writes and reads it;
-- `collecting` lets it play and records states and action probabilities, as `craik.tasks.pictures.cloning.Recording`.
+- `collecting` lets it play and records states and action probabilities, as `mechlearn_zoo.tasks.pictures.cloning.Recording`.
 """

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from craik.tasks.pictures.cloning import Recording, States
-from craik.tasks.pictures.coinrun.errors import CollectorError
-from craik.tasks.pictures.coinrun.expert import Expert
-from craik.tasks.pictures.coinrun.levels import Levels, Observation
+from mechlearn_zoo.tasks.pictures.cloning import Recording, States
+from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError
+from mechlearn_zoo.tasks.pictures.coinrun.expert import Expert
+from mechlearn_zoo.tasks.pictures.coinrun.levels import Levels, Observation
 
 Say = Callable[[str, float], None]
 """Told what is going on and which share of it is done."""

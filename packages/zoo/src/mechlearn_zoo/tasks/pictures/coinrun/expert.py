@@ -19,9 +19,9 @@ import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
-from craik.tasks.pictures.coinrun.games import make_games
-from craik.tasks.pictures.coinrun.levels import Levels
-from craik.tasks.pictures.coinrun.ppo import Training, make_ppo, stable_baselines3
+from mechlearn_zoo.tasks.pictures.coinrun.games import make_games
+from mechlearn_zoo.tasks.pictures.coinrun.levels import Levels
+from mechlearn_zoo.tasks.pictures.coinrun.ppo import Training, make_ppo, stable_baselines3
 
 
 @dataclass(frozen=True)

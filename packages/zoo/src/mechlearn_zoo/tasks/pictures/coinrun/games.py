@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from craik.tasks.pictures.coinrun.levels import ACTIONS, FRAME, Levels
+from mechlearn_zoo.tasks.pictures.coinrun.levels import ACTIONS, FRAME, Levels
 
 Step = tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]
 """Frames (channels first), rewards, whether an episode ended, and what there is to say about each game."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from craik.tasks.pictures.coinrun.errors import CollectorError
+from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError
 
 REQUIREMENTS = (
     "procgen==0.10.7",  # the newest release; its wheels stop at Python 3.10

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 
-from craik.tasks.pictures.coinrun.collecting import Say
-from craik.tasks.pictures.coinrun.errors import CollectorError
-from craik.tasks.pictures.coinrun.expert import Expert, train
-from craik.tasks.pictures.coinrun.ppo import Training, make_policy, stable_baselines3
+from mechlearn_zoo.tasks.pictures.coinrun.collecting import Say
+from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError
+from mechlearn_zoo.tasks.pictures.coinrun.expert import Expert, train
+from mechlearn_zoo.tasks.pictures.coinrun.ppo import Training, make_policy, stable_baselines3
 
 
 def save(expert: Expert, path: Path) -> None:
@@ -37,7 +37,7 @@ def load(path: Path) -> Expert:
     except (OSError, LookupError, RuntimeError, TypeError, ValueError, EOFError, pickle.UnpicklingError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CollectorError(
-            f"an expert must be a file written by craik coinrun collect, but {path} is not ({reason})"
+            f"an expert must be a file written by mechlearn coinrun collect, but {path} is not ({reason})"
         ) from error
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int32, UInt8
 from numpy.typing import DTypeLike, NDArray
 
-from craik.tasks.pictures.coinrun.errors import CollectorError
+from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError
 
 ACTIONS = 15
 """Procgen's actions: nine directions, no key among them, and six buttons that do nothing in this game."""

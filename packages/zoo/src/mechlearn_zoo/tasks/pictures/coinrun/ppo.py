@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from craik.arguments import check_not_negative, check_positive, check_share, check_whole
-from craik.tasks.pictures.coinrun.errors import CollectorError
-from craik.tasks.pictures.coinrun.games import spaces
+from mechlearn.arguments import check_not_negative, check_positive, check_share, check_whole
+from mechlearn_zoo.tasks.pictures.coinrun.errors import CollectorError
+from mechlearn_zoo.tasks.pictures.coinrun.games import spaces
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules
         return importlib.import_module("stable_baselines3")
     except ImportError:
         raise CollectorError(
-            "training an expert needs stable-baselines3, but it is not installed; pip install -e '.[coinrun]'"
+            "training an expert needs stable-baselines3, but it is not installed; pip install 'mechlearn-zoo[coinrun]'"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Procgen's CoinRun behind a pipe. Runs under Python 3.10, alone: it imports nothing of craik and no torch.
+"""Procgen's CoinRun behind a pipe. Runs under Python 3.10, alone: it imports nothing of mechlearn and no torch.
 
 Written to stdout, first and after every step, in native byte order: rewards (num) float32, whether an episode begins
 (num) uint8, level numbers (num) int32, frames (num, 64, 64, 3) uint8. Read from stdin: actions (num) int32. The end of

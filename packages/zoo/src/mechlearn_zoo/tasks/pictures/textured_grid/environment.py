@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from craik.arguments import check_whole
-from craik.tasks.pictures.textured_grid.levels import MOVES, World, frame, level, moved
+from mechlearn.arguments import check_whole
+from mechlearn_zoo.tasks.pictures.textured_grid.levels import MOVES, World, frame, level, moved
 
 
 class TexturedGrid(gymnasium.Env[np.ndarray, np.int64]):

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.random import Generator
 
-from craik.tasks.pictures.cloning import Recording, States
-from craik.tasks.pictures.textured_grid.levels import MOVES, Level, World, frame, level, moved, policy
+from mechlearn_zoo.tasks.pictures.cloning import Recording, States
+from mechlearn_zoo.tasks.pictures.textured_grid.levels import MOVES, Level, World, frame, level, moved, policy
 
 
 def record(
