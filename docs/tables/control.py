@@ -52,7 +52,9 @@ def experiments(results: Path = ROOT / "packages" / "zoo" / "results") -> str:
         claims = [claim for claim in judged["claims"] if claim["measured"] is not None]
         held = sum(claim["verdict"].startswith("holds") for claim in claims)
         first = "; ".join(f"{claim['id'].partition('.')[2]} {said(claim)}" for claim in claims[:3])
-        place = f"[{judged['name']}](../../src/mechlearn/experiments/{path.parts[-4]}/{path.parts[-3]}/README.md)"
+        place = (
+            f"[{judged['name']}](../../packages/zoo/src/mechlearn_zoo/experiments/{path.parts[-4]}/{path.parts[-3]}/README.md)"
+        )
         own = judged["seconds"] / len(judged["seeds"])
         lines.append(f"| {place} | {SECONDS[judged['name']] or '-'} | {own:.0f} | {first} | {held} of {len(claims)} |")
     return "\n".join(lines) + "\n"

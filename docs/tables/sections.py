@@ -56,7 +56,7 @@ def page() -> str:
     tables: dict[str, dict[str, dict[str, list[str]]]] = {"section": {}, "figure": {}, "table": {}}
     links: dict[str, str] = {}
     for one in listing("mechlearn_zoo.experiments"):
-        links[one.name] = f"../../src/mechlearn/experiments/{'/'.join(one.module.split('.')[-2:])}/README.md"
+        links[one.name] = f"../../packages/zoo/src/mechlearn_zoo/experiments/{'/'.join(one.module.split('.')[-2:])}/README.md"
         for claim in load(one.name, "mechlearn_zoo.experiments").claims:
             for kind, number in places(claim.source):
                 tables[kind].setdefault(number, {}).setdefault(one.name, []).append(claim.id.split(".", 1)[1])

@@ -36,5 +36,5 @@ def test_a_record_that_others_made_is_left_out(tmp_path):
 
 
 def test_the_simulators_of_the_page_exist():
-    named = set(re.findall(r"`(mechlearn\.tasks\.agents\.\w+)\.\w+`", PAGE))
+    named = set(re.findall(r"`(mechlearn_zoo\.tasks\.agents\.\w+)\.\w+`", PAGE))
     assert named == {"mechlearn_zoo.tasks.agents.atari", "mechlearn_zoo.tasks.agents.rooms"}

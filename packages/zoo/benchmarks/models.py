@@ -15,7 +15,7 @@ from typing import Literal
 from mechlearn_zoo_benchmarks.entrants.grids import GRIDS
 from mechlearn_zoo_benchmarks.entrants.grids import rows as grid_rows
 from mechlearn_zoo_benchmarks.entrants.masks.methods import Method, mechlearn, plain, running_sums
-from mechlearn_zoo_benchmarks.entrants.masks.methods.craik import paths
+from mechlearn_zoo_benchmarks.entrants.masks.methods.mechlearn import paths
 from mechlearn_zoo_benchmarks.entrants.masks.models import MODELS
 from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
 from mechlearn_zoo_benchmarks.measuring.timing import interleaved, ratio, threads

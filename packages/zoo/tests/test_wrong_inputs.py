@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import mechlearn
 import wrong_kinds
 import wrong_tensors
 
@@ -29,8 +28,7 @@ TAKEN = {
 def found(request) -> list[dict]:
     """What all of them ended in, from a process of its own: without the type checker that these tests run under."""
     here = Path(request.param.__file__)
-    places = [Path(mechlearn.__file__).parent.parent, here.parent, here.parent.parent]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, here], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -60,9 +60,9 @@ def load(directory: Path | str, frame: str = "pandas") -> Any:  # noqa: ANN401  
         raise UsageError(f"a frame must be one of pandas, polars, but found {frame!r}; table gives rows without either")
     rows = table(directory)
     if frame == "polars":
-        import polars  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not mechlearn's to ask for
+        import polars  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not claimlab's to ask for
 
         return polars.DataFrame(rows, infer_schema_length=None)
-    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not mechlearn's to ask for
+    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not claimlab's to ask for
 
     return pandas.DataFrame(rows)

@@ -8,7 +8,7 @@ from claimlab.errors import LabError
 TIME = "2026-01-01T00:00:00Z"
 MADE = {"hardware": "a processor, 2 cores", "commit": "abc", "dirty": True, "time": TIME, "torch": "2.13.0"}
 SLOW = {"workload": "w", "method": "slow|est", "ratio": 24.6, "low": 20.0, "high": 30.0, "memory_ratio": 7.0, "exact": False}
-FAST = {"workload": "w", "method": "mechlearn", "ratio": 1.1, "low": 1.0, "high": 1.2, "memory_ratio": 1.05, "exact": True}
+FAST = {"workload": "w", "method": "claimlab", "ratio": 1.1, "low": 1.0, "high": 1.2, "memory_ratio": 1.05, "exact": True}
 NONE = {"workload": "w", "method": "absent", **dict.fromkeys(benchrows.KEYS[2:]), "note": "not installed"}
 OTHER = {**FAST, "workload": "v", "mismatches": 3}
 SLOW["mismatches"] = 5
@@ -36,8 +36,8 @@ def test_markdown_has_a_table_a_workload_with_the_fastest_first(tmp_path):
     benchrows.write_results(path, "agreement", MADE, [NONE, SLOW, FAST, OTHER])
     page = benchrows.markdown(benchrows.read_results(path))
     first, second = page.split("### ")[1:]
-    assert [line.split(" | ")[0] for line in first.splitlines()[4:7]] == ["| mechlearn", "| slow\\|est", "| absent"]
-    assert "| mechlearn | 1.1 | [1, 1.2] | 1.05 | exact |" in first
+    assert [line.split(" | ")[0] for line in first.splitlines()[4:7]] == ["| claimlab", "| slow\\|est", "| absent"]
+    assert "| claimlab | 1.1 | [1, 1.2] | 1.05 | exact |" in first
     assert "differ (5 components)" in first
     assert "exact (3 differ by rounding)" in second
     assert "a processor, 2 cores · 2026-01-01T00:00:00Z · torch 2.13.0 · commit abc with changes" in first
@@ -50,5 +50,5 @@ def test_tables_are_drawn_with_rich_and_without(capsys, monkeypatch):
     benchrows.print_rows([SLOW, FAST])
     plain = capsys.readouterr().out
     for text in (drawn, plain):
-        assert text.index("mechlearn") < text.index("slow|est")
+        assert text.index("claimlab") < text.index("slow|est")
         assert "differ (5 components)" in text

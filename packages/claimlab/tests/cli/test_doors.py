@@ -166,7 +166,7 @@ import signal, os
 sys.modules["fcntl"] = None
 del signal.pthread_sigmask, signal.SIGHUP, os.sysconf, os.sched_getaffinity
 """
-"""What Windows lacks, taken away from this process: not Windows, but what mechlearn can be asked about it here."""
+"""What Windows lacks, taken away from this process: not Windows, but what claimlab can be asked about it here."""
 
 
 def test_a_run_needs_nothing_that_only_some_systems_have(command, package, tmp_path):

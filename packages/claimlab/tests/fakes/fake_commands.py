@@ -1,4 +1,4 @@
-"""Commands of mechlearn in processes of their own, none of which outlives its test, even one that fails."""
+"""Commands of claimlab in processes of their own, none of which outlives its test, even one that fails."""
 
 import contextlib
 import os

@@ -82,7 +82,7 @@ def test_what_is_written_down_says_where_it_came_from(package, tmp_path):
     assert facts["changed"] == {"steps": 4, "widths": [1, 2]}
     assert facts["command"] == f"claimlab run counter-walk --package {package} --preset quick --seeds 2 --steps 4 --widths 1,2"
     (made,) = facts["made"]
-    assert {"python", "numpy", "mechlearn"} <= set(made["versions"])
+    assert {"python", "numpy", "claimlab"} <= set(made["versions"])
     assert "core" in made["hardware"]
     assert (made["seeds"], made["threads"], len(made["source"])) == ([0, 1], None, 64)  # it loads no torch
     assert made["implementation"] == {f"{package}.walks.counter.run": "by hand"}

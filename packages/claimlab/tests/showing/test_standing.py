@@ -5,7 +5,7 @@ def test_the_register_says_which_of_four(tmp_path):
     page = tmp_path / PAGE
     page.parent.mkdir(parents=True)
     page.write_text(
-        "| result | claim | verdict | its rows |\n|---|---|---|---|\n| open | `a.shown` | holds | `mechlearn run a` |\n\n"
+        "| result | claim | verdict | its rows |\n|---|---|---|---|\n| open | `a.shown` | holds | `claimlab run a` |\n\n"
         "| is | why | claims |\n|---|---|---|\n"
         "| the texts' mistake | by hand, `a.named` too | `a.one`, `a.two-parts` |\n"
         "| budget | its slope | `b.one` |\n"

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.extra("postgres", "pgserver", "psycopg")
 @pytest.fixture(scope="module")
 def server():
     """The URL of a database in a server of our own; a socket's path must be short."""
-    folder = tempfile.mkdtemp(prefix="mechlearn-pg-")
+    folder = tempfile.mkdtemp(prefix="claimlab-pg-")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a user without a folder for what runs
         import pgserver

@@ -28,10 +28,10 @@ def mechlearn(tmp_path, monkeypatch, capsys):
         for index, (x, y, site) in enumerate(zip(table.x, table.y, table.site, strict=True)):
             writer.writerow([*np.round(x, 3), f"ward {site}", ["no", "yes"][y], f"person {index}"])
 
-    def _craik(*words: str):
+    def _mechlearn(*words: str):
         return cli.main(words), *capsys.readouterr()
 
-    return _craik
+    return _mechlearn
 
 
 QUICK = ("--budget", "0.0001", "--drop", "name")

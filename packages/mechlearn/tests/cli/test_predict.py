@@ -25,10 +25,10 @@ def mechlearn(tmp_path, monkeypatch, capsys):
     table(tmp_path / "t.csv", ROWS)
     (tmp_path / "said.csv").write_text("old\n")
 
-    def _craik(*words: str):
+    def _mechlearn(*words: str):
         return cli.main(["predict", "model", *words]), *capsys.readouterr()
 
-    return _craik
+    return _mechlearn
 
 
 def table(path, cells):

@@ -32,7 +32,7 @@ def same(frames):
         (lambda: check_kinds(Dynamics(same, losses.SquaredError()), [X.frames]), "Found list"),
         (
             lambda: check_kinds(same, X),
-            "`dynamics` should be mechlearn.skips.Dynamics. Found function.*Dynamics\\(model, loss\\)",
+            "`dynamics` should be skips.Dynamics. Found function.*Dynamics\\(model, loss\\)",
         ),
         (lambda: inspect.unwrap(rollout)(same, X.first(), max_steps=2), "Found function"),
         (lambda: inspect.unwrap(_check)(X, 2, None), "`first` should be a tensor.*Found Trajectories.*first\\(\\) gives them"),

@@ -21,8 +21,8 @@ def mechlearn(tmp_path, monkeypatch, capsys):
     """The command line in a folder of its own: status, stdout and stderr of some words."""
     monkeypatch.chdir(tmp_path)
 
-    def _craik(*words: str):
+    def _mechlearn(*words: str):
         status = cli.main(words)
         return status, *capsys.readouterr()
 
-    return _craik
+    return _mechlearn

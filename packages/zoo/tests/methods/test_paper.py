@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mechlearn import methods
+from mechlearn_zoo import methods
 from mechlearn_zoo.methods.paper import papers, table
 
 ROOT = Path(__file__).parents[4]

@@ -116,9 +116,7 @@ def load(name: str, top: str) -> Bench:
     try:
         module = importlib.import_module(f"{package}.{wanted.replace('-', '_')}")
     except ImportError as error:
-        raise LabError(
-            f"{wanted} must be importable, but found {error}; pip install 'mechlearn-zoo[bench]' has the rest"
-        ) from error
+        raise LabError(f"{wanted} must be importable, but found {error}; install what it needs") from error
     missing = [part for part in ("Config", "PRESETS", "run") if not hasattr(module, part)]
     if missing:
         raise LabError(f"the benchmark {wanted} must define {missing[0]}, but it does not; benchmarks/__init__.py says more")

@@ -10,5 +10,5 @@ def test_the_distributions_of_loaded_modules_are_those_that_the_standard_library
     found = {one for top in tops for one in everything[top]}
     assert {"torch", "numpy", "pytest"} <= found
     names = [one.metadata["Name"] for one in distributions()]
-    assert loaded([*names, "mechlearn-of-nobody"]) == sorted(found & set(names))
+    assert loaded([*names, "claimlab-of-nobody"]) == sorted(found & set(names))
     assert loaded([]) == []

@@ -16,7 +16,7 @@ def literal(*packages):
 
 
 def test_the_digest_is_that_of_names_and_contents():
-    assert source_digest("mechlearn_zoo.experiments") == literal("mechlearn")
+    assert source_digest("fake_experiments") == literal("fake_experiments", "claimlab")
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def another(tmp_path, monkeypatch):
     return folder
 
 
-def test_another_package_is_digested_before_mechlearn(another):
+def test_another_package_is_digested_before_the_lab(another):
     found = source_digest("somebodys_own.experiments")
-    assert found == literal("somebodys_own", "mechlearn") != source_digest("mechlearn")
+    assert found == literal("somebodys_own", "claimlab") != source_digest("fake_experiments")
     another.joinpath("z", "data.csv").write_text("no source")
     assert source_digest("somebodys_own") == found
     another.joinpath("a", "b.py").write_text("edited")

@@ -279,7 +279,7 @@ def test_mistakes_are_refused_with_a_sentence(make, sentence):
         (lambda: match_parts(both(IDLE), X.frames, Greedy(2)), "Found Tensor"),
         (lambda: Parts({"a": IDLE}), r"`parts\['a'\]` should be Part"),
         (lambda: Part((0.5,), IDLE), r"`elements` should be whole numbers. Found \[0.5\]"),
-        (lambda: Part((0,), IDLE.model), "`dynamics` should be mechlearn.skips.Dynamics"),
+        (lambda: Part((0,), IDLE.model), "`dynamics` should be skips.Dynamics"),
         (lambda: rollout_parts(both(TIMED), X, frames=3), "`first` should be a tensor"),
         (
             lambda: rollout_parts(both(TIMED), X.first().int(), frames=3),

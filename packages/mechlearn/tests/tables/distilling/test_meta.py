@@ -31,7 +31,7 @@ def test_coefficients_side_by_side_are_coefficients_one_by_one(monkeypatch, task
         np.testing.assert_allclose(values, one.layers[name], atol=2e-4)
 
 
-def test_one_member_is_craiks_own_distillation():
+def test_one_member_is_mechlearns_own_distillation():
     """A plain student and teacher of torch's layers, and `mechlearn.distill` as its page writes it."""
     rng, rows = torch.Generator().manual_seed(3), 20
     x, known = torch.randn(rows, 4, generator=rng), torch.randn(rows, 2, generator=rng)

@@ -5,3 +5,6 @@ PROGRAM = "mechlearn"
 
 SOURCES = ("mechlearn",)
 """Whose code counts as these experiments' source, beside their own package's and the lab's."""
+
+FORMERLY = ("src/craik", "craik.experiments", "craik.lab.experiment")
+"""Where this source was until version 0.2: its folder in the checkout, its name, the module that loaded its experiments."""

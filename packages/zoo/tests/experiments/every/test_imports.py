@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+import claimlab
 import mechlearn_zoo.experiments
 
 
@@ -9,7 +10,7 @@ def test_no_experiment_loads_what_draws():
     (folder,) = mechlearn_zoo.experiments.__path__
     loading = [
         str(path)
-        for path in [*Path(folder).rglob("*.py"), Path(folder).parent / "lab" / "drawing.py"]
+        for path in [*Path(folder).rglob("*.py"), Path(claimlab.__file__).parent / "drawing.py"]
         if re.search(r"^(from|import) matplotlib", path.read_text(), re.MULTILINE)
     ]
     assert loading == []

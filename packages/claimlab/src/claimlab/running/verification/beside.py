@@ -6,6 +6,8 @@ whatever the source. Where both sources run on one machine, rows that they make 
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import os
 import subprocess
@@ -14,20 +16,20 @@ import tarfile
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from claimlab.errors import LabError
 from claimlab.rows import Row
-from claimlab.running.provenance.source_tree import folder_of
+from claimlab.running.provenance.source_tree import folder_of, sources
 from claimlab.running.rowfiles import read_partial
 
 CHILD = """
 import dataclasses, importlib, json, sys, time
 import torch
 torch.set_num_threads(1)
-name, package, values, seed, path = json.loads(sys.stdin.read())
+lab, name, package, values, seed, path = json.loads(sys.stdin.read())
 try:
-    experiment = importlib.import_module("claimlab.experiment").load(name, package)
+    experiment = importlib.import_module(lab).load(name, package)
     make, run = experiment.config, experiment.run
 except ModuleNotFoundError:  # the first sources had a module an experiment
     experiment = importlib.import_module(package + "." + name.replace("-", "_"))
@@ -62,34 +64,54 @@ def made_beside(
         LabError: the commit's source cannot be had, or fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        unpack(commit, package, Path(folder, "src"))
+        lab, there = unpack(commit, package, Path(folder, "src"))
         path = Path(folder, "rows.jsonl")
-        words = json.dumps([name, package, {**config, "seed": seed}, seed, str(path)])
+        words = json.dumps([lab, name, there, {**config, "seed": seed}, seed, str(path)])
         whole = _run(words, Path(folder), commit, minutes)
         return read_partial(path), whole
 
 
-def unpack(commit: str, package: str, target: Path) -> None:
-    """Puts a package's top-level package as it was at a commit into a folder; nothing of the checkout is changed.
+def unpack(commit: str, package: str, target: Path) -> tuple[str, str]:
+    """Put a package's sources as they were at a commit into a folder; nothing of the checkout is changed.
+
+    Returns:
+        The module of the lab that loads experiments there, and the package's name there.
 
     Raises:
         LabError: the package stands in no checkout, or the checkout knows no such commit.
     """
     source = folder_of(package)
     target.mkdir()
-    command = ["git", "-C", str(source.parent), "archive", "--format=tar", commit, source.name]
     try:
-        with tempfile.TemporaryFile() as packed:
-            subprocess.run(command, stdout=packed, stderr=subprocess.PIPE, check=True)
-            packed.seek(0)
-            _extract(packed, target)
+        root = Path(_git(source, "rev-parse", "--show-toplevel").decode().strip())
+        own, former = source.resolve().relative_to(root.resolve()).as_posix(), _former(package)
+        if former and not _git(root, "ls-tree", commit, "--", own):
+            place, package, lab = former
+            _put(root, commit, Path(place), target)
+            return lab, package
+        for folder in map(folder_of, sources(package)):
+            if folder.resolve().is_relative_to(root.resolve()):
+                _put(root, commit, folder.resolve().relative_to(root.resolve()), target)
     except (OSError, subprocess.CalledProcessError) as error:
         rule = f"a witness beside the recording source needs that source, but git has no {source.name} of {commit[:10]}"
         raise LabError(f"{rule} ({_last(error)}); fetch the whole history") from error
+    return "claimlab.experiment", package
 
 
-def _extract(packed: IO[bytes], target: Path) -> None:
-    with tarfile.open(fileobj=packed) as archive:
+def _former(package: str) -> tuple[str, str, str] | None:
+    """What a package's `FORMERLY` says: where its source was before, its name there, the module that loaded experiments."""
+    return getattr(importlib.import_module(package), "FORMERLY", None)
+
+
+def _git(folder: Path, *words: str) -> bytes:
+    return subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=True).stdout
+
+
+def _put(root: Path, commit: str, place: Path, target: Path) -> None:
+    """Put a folder of a commit, alone and without those above it, into another."""
+    tree = commit if place.parent == Path() else f"{commit}:{place.parent.as_posix()}"
+    packed = _git(root, "archive", "--format=tar", tree, place.name)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(target, filter="data")
 
 

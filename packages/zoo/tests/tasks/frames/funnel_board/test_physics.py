@@ -84,7 +84,7 @@ def test_the_label_is_the_platform_below():
 
 def test_without_pymunk_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymunk", None)
-    with pytest.raises(ImportError, match=r"needs pymunk.*\[experiments\]"):
+    with pytest.raises(ImportError, match=r"needs pymunk.*pip install mechlearn-zoo"):
         simulate(FINE, empty())
 
 

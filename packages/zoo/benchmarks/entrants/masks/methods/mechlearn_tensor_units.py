@@ -1,7 +1,7 @@
-"""mechlearn's `Agreement` with environment gradients divided by their norms over the model: norms in a pass of their own."""
+"""mechlearn's `Agreement` with each environment gradient of a parameter divided by its own norm."""
 
 from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
-from mechlearn_zoo_benchmarks.entrants.masks.methods.craik import paths
+from mechlearn_zoo_benchmarks.entrants.masks.methods.mechlearn import paths
 from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
 from mechlearn_zoo_benchmarks.measuring.timing import Step
 
@@ -11,7 +11,7 @@ from mechlearn.agreement import Agreement, AndMask, Record
 def prepare(problem: Problem, chunk: int) -> Step:
     """Return the step a user writes."""
     del chunk
-    agreement = Agreement(problem.model, AndMask(problem.threshold), normalise="model")
+    agreement = Agreement(problem.model, AndMask(problem.threshold), normalise="tensor")
 
     def step() -> Record:
         return agreement.backward(problem.losses(), problem.environments)
@@ -19,4 +19,4 @@ def prepare(problem: Problem, chunk: int) -> Step:
     return step
 
 
-METHOD = Method("mechlearn (normalise=model)", prepare, package="mechlearn", remark=paths, literal=False)
+METHOD = Method("mechlearn (normalise=tensor)", prepare, package="mechlearn", remark=paths, literal=False)

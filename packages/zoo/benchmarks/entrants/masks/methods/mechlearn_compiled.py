@@ -3,7 +3,7 @@
 import warnings
 
 from mechlearn_zoo_benchmarks.entrants.masks.methods import Method
-from mechlearn_zoo_benchmarks.entrants.masks.methods.craik import paths
+from mechlearn_zoo_benchmarks.entrants.masks.methods.mechlearn import paths
 from mechlearn_zoo_benchmarks.entrants.masks.problem import Problem
 from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
 from mechlearn_zoo_benchmarks.measuring.timing import Step
