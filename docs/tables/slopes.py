@@ -33,7 +33,7 @@ HEAD = f"""# What a larger budget would do
 Claims of the texts that do not hold and whose records have curves, measured anew as if the recorded trainings had ended at
 a quarter, a half, three quarters and all of their length: by each claim's own measure, over the same seeds, with settings and
 times of stopping selected within that part. Where the condition asks an end of the interval, that end stands in brackets; of
-three to six seeds it is rough. [standing.md](standing.md#why-what-fails-fails) says of every failing claim why it fails.
+three to six seeds it is rough. `facts.toml`, beside the records, says of every failing claim why it fails.
 
 The last column follows from how far what the condition reads, the number or that end, is from what is asked:
 

@@ -148,6 +148,7 @@ def test_older_seeds_are_kept_where_that_is_asked_for_and_shown(package, tmp_pat
     log = tmp_path / "log"
     first = run(package, tmp_path / "runs", log=str(log))
     edit(package, "counter/claims.py", "above(1,", "above(100,")
+    edit(package, "steps.py", "2 * x", "x * 2")  # claims alone make no seed older
     events: list[Event] = []
     second = run(package, tmp_path / "runs", events, log=str(log), seeds=3, keep_older=True)
     assert second.folder == first.folder
@@ -211,7 +212,7 @@ def test_rows_of_no_known_source_are_discarded(package, tmp_path):
 
 def test_an_edit_while_a_run_goes_on_is_found(package, tmp_path, monkeypatch):
     it = planned(package)
-    monkeypatch.setattr("claimlab.running.execute.code_of", lambda package: Code(None, False, "another"))
+    monkeypatch.setattr("claimlab.running.execute.code_of", lambda package, experiment: Code(None, False, "another"))
     with pytest.raises(LabError, match="was edited"):
         execute(it, it.folder(tmp_path / "runs"))
     assert left(it.folder(tmp_path / "runs")) == []

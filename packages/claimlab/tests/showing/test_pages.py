@@ -63,9 +63,8 @@ def test_verdicts_stand_in_the_readme_and_a_line_in_the_index(record, package, t
 
 def test_a_failing_row_says_which_of_four_it_is(record, package, tmp_path):
     record()
-    register = tmp_path / "docs" / "evidence" / "standing.md"
-    register.parent.mkdir(parents=True)
-    register.write_text("| is | why | claims |\n|---|---|---|\n| budget | more leads there | `counter.high`, `counter.low` |\n")
+    facts = '[[failing]]\nis = "budget"\nwhy = "more leads there"\nclaims = ["counter.high", "counter.low"]\n'
+    tmp_path.joinpath("results", "facts.toml").write_text(facts)
     write_pages(tmp_path / "results", package)
     text = readme(package).read_text()
     assert "| ✗ does not hold so far<br>why: budget<br>tried: below |" in text

@@ -10,7 +10,9 @@ from claimlab.sweeping.plan import single
 
 def job(tmp_path, name, source=None, **changes):
     values = {"x": 0.1, "methods": ("up",), "seed": 0, **changes}
-    return Job("climb", "fake_sweeps", values, 0, tmp_path / f"{name}.partial.jsonl", source or source_digest("fake_sweeps"))
+    return Job(
+        "climb", "fake_sweeps", values, 0, tmp_path / f"{name}.partial.jsonl", source or source_digest("fake_sweeps", "climb")
+    )
 
 
 def test_real_workers_end_complete_pruned_or_failed(tmp_path):

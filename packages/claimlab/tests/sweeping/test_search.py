@@ -150,7 +150,7 @@ def test_killed_by_a_signal_no_trial_is_lost_or_doubled(command, tmp_path, hill,
 def test_the_best_rows_of_another_source_are_not_taken(hill, here, tmp_path, monkeypatch):
     for source in ("a" * 64, "b" * 64):
         before = len(here.tried)
-        monkeypatch.setattr(searching, "code_of", lambda package, source=source: Code(None, False, source))
+        monkeypatch.setattr(searching, "code_of", lambda package, experiment, source=source: Code(None, False, source))
         search(hill(trials=1), tmp_path, Means(1, storage=f"sqlite:///{tmp_path / source[:1]}.db"))
         assert len([one for one in here.tried[before:] if one["seed"] >= 100]) == 4
 

@@ -8,7 +8,6 @@ from torch import nn
 
 import methods_oracles as oracles
 from mechlearn.penalties import fishr_penalty, irm_penalty, vrex_penalty
-from mechlearn_zoo.methods.environments import iga_penalty
 from small_models import batch, squared
 
 
@@ -26,8 +25,6 @@ def penalty(name, model, x, y, ids):
     losses = squared(logits, y)
     if name == "vrex":
         return vrex_penalty(losses, ids)
-    if name == "iga":
-        return iga_penalty(losses, ids, list(model.parameters()))
     return fishr_penalty(losses, ids, features, logits)
 
 
@@ -38,7 +35,7 @@ def literal(name, model, x, y, ids):
 
 
 IDS = st.lists(st.integers(0, 3), min_size=3, max_size=9).filter(lambda ids: len(set(ids)) > 1)
-NAMES = ["irm", "vrex", "iga", "fishr"]
+NAMES = ["irm", "vrex", "fishr"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +65,7 @@ def test_order_names_and_copies_of_environments_change_nothing(name):
     assert plain > 0
 
 
-@pytest.mark.parametrize("name", ["vrex", "iga", "fishr"])
+@pytest.mark.parametrize("name", ["vrex", "fishr"])
 def test_equal_environments_cost_nothing_and_one_is_refused(name):
     model = build()
     x, y, _ = batch(1, [0, 0, 0])

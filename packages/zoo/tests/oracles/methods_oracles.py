@@ -1,7 +1,5 @@
 """The compared methods, slow and literal: each environment a forward pass of its own. Nothing here imports mechlearn."""
 
-import copy
-
 import torch
 
 
@@ -69,15 +67,3 @@ def clipped_mean(g, multiple):
         bound = multiple * sorted(abs(value) for value in column)[(len(column) - 1) // 2]
         found.append(sum(max(-bound, min(bound, value)) for value in column) / len(column))
     return torch.tensor(found, dtype=g.dtype)
-
-
-def fish(model, loss, x, y, ids, order, rate):
-    """Algorithm 1 on a copy by torch's own SGD; how far it went, over its steps."""
-    copied = copy.deepcopy(model)
-    sgd = torch.optim.SGD(copied.parameters(), lr=rate)
-    for e in order:
-        sgd.zero_grad()
-        loss(copied(x[ids == e]), y[ids == e]).mean().backward()
-        sgd.step()
-    pairs = zip(model.parameters(), copied.parameters(), strict=True)
-    return [(p.detach() - q.detach()) / (rate * len(order)) for p, q in pairs]

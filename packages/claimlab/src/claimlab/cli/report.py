@@ -35,9 +35,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return 0
     refuse(rest)
     from claimlab.running.runfiles import find_runs  # noqa: PLC0415  # jinja2 and rich, needed from here on only
+    from claimlab.showing.facts import explanations  # noqa: PLC0415
     from claimlab.showing.pages import write_pages  # noqa: PLC0415
     from claimlab.showing.report import write_report  # noqa: PLC0415
-    from claimlab.showing.standing import explanations  # noqa: PLC0415
 
     where = package_if_any(options)  # before anything is imported from it
     judged = _judged_again(options.directory) if options.judge else []

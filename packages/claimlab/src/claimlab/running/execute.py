@@ -92,7 +92,7 @@ def execute(
         raise UsageError(f"a run needs time, but found --max-minutes {minutes:g}; leave it out for as long as it takes")
     ensure_writable(folder)
     with locked(folder), told(plan, folder, on_event) as hear:
-        code = code_of(plan.package)
+        code = code_of(plan.package, plan.experiment.name)
         run, seeds = recover(plan, folder, code.source or "", hear)
         growing = _Growing(plan, run, seeds, code, hear)
         growing.run = older_ones(growing.run, seeds, growing.code, keep_older, hear)

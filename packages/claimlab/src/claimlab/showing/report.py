@@ -16,9 +16,9 @@ from claimlab.running.run import Picture, Run
 from claimlab.running.runfiles import find_runs
 from claimlab.running.storage import ensure_file, write_atomically
 from claimlab.showing.evidence import labels
+from claimlab.showing.facts import explanations
 from claimlab.showing.folding import Folded, folded, tallies
 from claimlab.showing.rendering import render
-from claimlab.showing.standing import explanations
 
 
 def write_report(directory: Path, path: Path | None = None) -> Path:

@@ -152,7 +152,7 @@ def search(sweep: Sweep, folder: Path, means: Means | None = None, on_news: OnNe
     means = means or Means()
     ensure_writable(folder)
     with locked(folder):
-        source = code_of(sweep.package).source or ""
+        source = code_of(sweep.package, sweep.experiment.name).source or ""
         studies = Studies(sweep, open_storage(means.storage, folder), source, _owner(folder))
         going = _Going(sweep, folder, studies, source, on_news)
         try:

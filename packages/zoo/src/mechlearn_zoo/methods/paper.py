@@ -28,9 +28,9 @@ def papers(field: str) -> dict[str, Paper]:
     """Return the papers of a field's methods by their file's name, the oldest first.
 
     Args:
-        field: a folder of `mechlearn_zoo.methods`, for example "environments".
+        field: a folder of `mechlearn_zoo.methods`, for example "control".
 
-    >>> "iga" in papers("environments")
+    >>> "vtrace" in papers("control")
     True
     """
     package = import_module(f"mechlearn_zoo.methods.{field}")

@@ -125,22 +125,6 @@ def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():
     assert meeting(rows.where(threshold=0.8)) is None  # nothing is learnt there
 
 
-@pytest.mark.parametrize(("masked", "difference", "verdict"), [(0.3, -0.1, "does not hold"), (0.1, 0.1, "holds")])
-def test_the_mask_is_held_against_averaging_that_stops_as_soon_as_it_generalises(masked, difference, verdict):
-    curves = {("true", 0.0): (0.7, 0.93, 0.95), ("random", 0.0): (0.1, 0.2, 1.0), ("random", 0.2): (0.1, 0.1, masked)}
-    rows = [
-        {"kind": "final" if epoch == 3 else "curve", "labels": labels, "threshold": threshold, "seed": seed, "epoch": epoch}
-        | {"train_accuracy": value, "test_accuracy": value}
-        for seed in range(6)
-        for (labels, threshold), values in curves.items()
-        for epoch, value in enumerate(values, start=1)
-    ]
-    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "memorisation.early-stopped")
-    found = judge(claim, rows, "quick")
-    assert (found.measured, found.verdict, found.n) == (pytest.approx(difference), verdict, 6)
-    assert judge(claim, [row for row in rows if row["threshold"] == 0.0], "quick").verdict == "not measurable here"
-
-
 def test_a_batch_larger_than_all_the_digits_is_refused():
     with pytest.raises(ValueError, match=r"batch should be between 2 and 1000.*Found 1200"):
         memorisation.Config(examples=0, batch=1200)

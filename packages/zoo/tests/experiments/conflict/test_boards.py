@@ -1,34 +1,27 @@
 """The experiments on conflict, at sizes that train nothing."""
 
 import functools
-import math
 from dataclasses import replace
 
 import pytest
 import torch
 
 from claimlab import EarlyStopping, Rows, judge
-from mechlearn_zoo.experiments.conflict import basis, codes, colours, needs, null, peers, rotated, spirals, units
+from mechlearn_zoo.experiments.conflict import codes, needs, null, spirals, units
 from mechlearn_zoo.experiments.conflict.methods import METHODS, rotation
-from mechlearn_zoo.experiments.conflict.rotated.subspaces import differing, train_subspace
 from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks
 from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled, train
 from mechlearn_zoo.experiments.conflict.tables import Sites, table
 from mechlearn_zoo.tasks.boards.spirals import SpiralsData, Split
-from mechlearn_zoo.tasks.pictures.coloured_digits import coloured_digits
 from mechlearn_zoo.tasks.tables.codes import CORNERS
 
 SMALL = {"steps": 3, "examples": 32, "batch": 8, "hidden": 8, "environments": 3}
 
 CONFIGS = {
     spirals: SMALL,
-    rotated: SMALL,
     needs: SMALL,
-    basis: {**SMALL, "environments": 4, "bases": basis.run.BASES},
     null: {"environments": (2, 3), "rows": (4, 64), "levels": (0.05, 0.2), "steps": 2, "sites": 2},
     codes: {"sites": (3, 8), "rows": (16, 128)},
-    colours: {"trials": 1, "steps": 2, "hidden": 4},
-    peers: {"steps": 2, "sites": 3, "rows": 16, "batch": 8, "hidden": 4},
     units: {"steps": 2, "examples": 20},
 }
 
@@ -49,27 +42,13 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
         assert judged.measured is not None or judged.earlier[-1].measured is not None
 
 
-@pytest.mark.parametrize(("solved_at", "ahead"), [(None, 0.02), (8, -0.03)])
-def test_the_and_mask_may_stop_at_any_look(solved_at, ahead):
-    ends = {"qualitative-decay": (0.97, 8), "and-mask": (0.5, solved_at)}
-    rows = Rows(
-        {"seed": 0, "kind": "final", "board": "none", "method": method, "accuracy": accuracy, "solved_at": solved}
-        for method, (accuracy, solved) in ends.items()
-    )
-    assert spirals.claims.ahead_of_looks(rows).value == pytest.approx(ahead)
-    assert spirals.claims.ahead_of_looks(rows.where(method="and-mask")) is None
-
-
 def test_looks_change_nothing_of_a_training_on_the_spirals(monkeypatch):
     tiny = {**SMALL, "steps": 4, "every": 3}
     configs = [replace(module.run.PRESETS["quick"].config, **tiny) for module in (spirals, needs)]
-    bases = replace(basis.run.PRESETS["quick"].config, **{**tiny, "environments": 4})
 
     def ends():
         yield train(configs[0], Board(4), METHODS["qualitative-decay"], control=True)
-        yield train_subspace(configs[0], Board(4, rotated=True), 5.0, "all")
         yield needs.run.train(configs[1], needs.run.VARIANTS["rotated"])
-        yield basis.run.train(bases, Board(4), "chosen")
 
     seen = list(ends())
     assert all(row.pop("stopped_at") in {0.25, 0.5, 0.75, 1.0} for row in seen)
@@ -105,19 +84,6 @@ def test_looks_change_nothing_of_a_linear_model(monkeypatch):
     assert units.run.errors(config, "regression", drawn, "homogeneous-decay") == seen
 
 
-def test_looks_change_nothing_of_a_trial_and_each_rule_stops_it(monkeypatch):
-    config = colours.run.Config(steps=2, hidden=4)
-    data, trial = coloured_digits(100), colours.run.draw(100, 0)
-    seen = colours.run.tried(METHODS["homogeneous-decay"], data, trial, config)
-    stopped = {key: value for key, value in seen.items() if key.startswith("stopped_")}
-    assert set(stopped) == {
-        f"stopped_{what}_{rule}" for what in ("at", "selection", "test_accuracy") for rule in colours.run.SELECTIONS
-    }
-    assert all(stopped[f"stopped_selection_{rule}"] >= seen[rule] for rule in colours.run.SELECTIONS)
-    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
-    assert {**colours.run.tried(METHODS["homogeneous-decay"], data, trial, config), **stopped} == seen
-
-
 def test_a_rotation_keeps_lengths_and_labels():
     turn = rotation(6, torch.Generator().manual_seed(0))
     torch.testing.assert_close(turn @ turn.T, torch.eye(6))
@@ -142,24 +108,3 @@ def test_sites_have_codes_of_their_own():
         same = data.y[site] == label
         assert (signs[site, same] == signs[site, 0]).all()
     assert table(Sites(sites=3, rows=40, batch=8, code=0.0)).x[..., list(CORNERS)].abs().mean() < 0.6
-
-
-def test_directions_of_a_layer_are_the_literal_eigenvectors():
-    """T - S and the significance of each eigenvector, example by example."""
-    generator = torch.Generator().manual_seed(0)
-    count, n, inputs, outputs = 5, 7, 4, 3
-    a, d = (torch.randn(count, n, k, dtype=torch.float64, generator=generator) for k in (inputs, outputs))
-    a[..., 0] += torch.tensor([3.0, -3.0, 3.0, -3.0, 0.0])[:, None]
-    d += 1.0
-    found = differing(a, d)
-    examples = [[torch.outer(d[e, i], a[e, i]) for i in range(n)] for e in range(count)]
-    means = [sum(own) / n for own in examples]
-    mean = sum(means) / count
-    between = sum((g - mean).T @ (g - mean) for g in means) / (count - 1)
-    within = sum((x - g).T @ (x - g) for g, own in zip(means, examples, strict=True) for x in own) / (n * (n - 1)) / count
-    values, vectors = torch.linalg.eigh(between - within - mean.T @ mean + between / count)
-    bound = 1 + 1.64 * math.sqrt(2 / (count - 1))
-    wanted = [u for value, u in zip(values, vectors.T, strict=True) if value > 0 and u @ between @ u > bound * (u @ within @ u)]
-    assert found.shape[1] == len(wanted) > 0
-    projection = sum(torch.outer(u, u) for u in wanted)
-    torch.testing.assert_close(found @ found.T, projection)

@@ -20,10 +20,7 @@ def rows():
 def test_fixed_points_are_exact(rows):
     verdicts = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
     assert verdicts["impala-lag.fixed-point"] == verdicts["impala-lag.traces"] == "holds so far"
-    assert {name for name, verdict in verdicts.items() if verdict == "not measurable here"} == {
-        "impala-lag.actors-lag",
-        "impala-lag.actors-correction",
-    }
+    assert {name for name, verdict in verdicts.items() if verdict == "not measurable here"} == {"impala-lag.actors-lag"}
 
 
 def test_at_no_lag_all_methods_are_one(rows):
@@ -94,7 +91,6 @@ def test_actors_are_shown_and_judged():
     ]
     verdicts = {claim.id: judge(claim, Rows(made), "actors") for claim in EXPERIMENT.claims}
     assert verdicts["impala-lag.actors-lag"].measured == pytest.approx(1)
-    assert verdicts["impala-lag.actors-correction"].verdict == "holds"
     assert list(EXPERIMENT.figures(Rows(made))) == ["actors"]
     config = replace(TINY, lags=(), actors=(1, 2), updates=2)
     assert EXPERIMENT.progress(config, made[-1]) == (1.0, "2 actors, vtrace")

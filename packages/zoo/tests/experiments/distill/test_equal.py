@@ -112,7 +112,7 @@ def test_claims_can_hold_and_fail(rows):
     bad = judged(rows, {**errors, "ldt": 0.15, "contrast": 0.1})
     assert not bad["xor-below-rivals"].verdict.startswith("holds")
     assert bad["xor-below-auxiliary"].verdict.startswith("holds")
-    assert good["body-below-auxiliary"].verdict == "not measurable here"
+    assert good["noisy-labels-below-rivals"].verdict == "not measurable here"
 
 
 def test_figures_and_progress(rows):

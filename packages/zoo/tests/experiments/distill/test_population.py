@@ -55,7 +55,6 @@ def test_claims_and_figures_are_made_from_rows(rows):
         "universal-width": True,
         "age": True,
         "not-renewal-alone": True,
-        "and-mask": False,
         "reuse": True,
     }
     figure = EXPERIMENT.figures(rows)["fresh-students"]

@@ -65,7 +65,7 @@ def test_a_claim_is_refuted_by_one_bad_cell(rows):
     better = {"ldt-fixed": 0.9, "ldt-redrawn": 0.9, "no-teacher": 0.6}
     good = [{**row, "selected": better[row["method"]], "as_printed": better[row["method"]]} for row in rows]
     verdicts = {claim.id.split(".")[1]: judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims}
-    elsewhere = ("strategies", "truncated", "implicit", "ragged", "lengths", "ragged-placebo")
+    elsewhere = ("strategies", "truncated", "implicit", "ragged", "ragged-placebo")
     assert {verdicts.pop(name) for name in elsewhere} == {"not measurable here"}
     assert verdicts == {
         "ldt-above-no-teacher": "holds so far",
@@ -179,8 +179,7 @@ def test_the_preset_of_different_lengths():
             for name in config.methods
         ]
         found = {claim.id.split(".")[1]: judge(claim, Rows(known), "ragged") for claim in EXPERIMENT.claims}
-        return [found[name].verdict for name in ("ragged", "lengths", "ragged-placebo")]
+        return [found[name].verdict for name in ("ragged", "ragged-placebo")]
 
-    assert judged(ldt_ragged=0.9) == ["holds"] * 3
-    assert judged(ldt_ragged=0.9, ldt_padded=0.9) == ["holds", "does not hold", "holds"]
-    assert judged() == ["does not hold"] * 3
+    assert judged(ldt_ragged=0.9) == ["holds"] * 2
+    assert judged() == ["does not hold"] * 2

@@ -38,10 +38,7 @@ TINY = {
         "pictures": 12, "tested": 5, "candidates": 4, "width": 8, "steps": 3, "batch": 4, "channels": 4, "gan_steps": 3,
     },
     "coinrun": {"levels": 3, "states": 4, "validation": 4, "test": 4, "batch": 2, "epochs": 2, "trials": 2, "finalists": 1},
-    "conflict-basis": SPIRALS,
-    "conflict-colours": {"trials": 1, "steps": 2, "hidden": 4},
     "conflict-needs": SPIRALS,
-    "conflict-rotated": SPIRALS,
     "conflict-spirals": SPIRALS,
     "conflict-units": {"steps": 2, "examples": 20},
     "coordinates": {
@@ -143,10 +140,6 @@ TINY = {
     "winograd": {
         "names": 4, "verbs": 2, "adjectives": 2, "environments": 2, "steps": 3, "batch": 2, "width": 8, "layers": 1, "items": 6,
         "guessers": 3, "public_items": 10, "looks": 1,
-    },
-    "worlds-skips": {
-        "columns": 1, "episodes": 6, "tests": 3, "latent": 2, "widths": (2, 4), "vision_steps": 2, "hidden": 4, "mixtures": 2,
-        "horizon": 4, "exploration_steps": 2, "evaluations": 60, "batch": 2, "duration": 12,
     },
     "spirals-sensitivity": {"variants": ("as in quick", "no L2")},
     "take-cover": {

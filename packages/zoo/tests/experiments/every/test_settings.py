@@ -79,7 +79,6 @@ def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(
     ("name", "changes"),
     [
         ("audit", {"examples": 1025}),
-        ("coloured-digits", {"agreement": (0.9, 1.1)}),
         ("distill-ablations", {"imitations": (1.5,)}),
         ("distill-life", {"side": 8}),
         ("distill-life", {"inner_steps": (4,)}),

@@ -8,8 +8,6 @@ from claimlab import judge
 from claimlab.experiment import load
 from claimlab.running.runfiles import find_runs
 from claimlab.sweeping.plan import sweep
-from mechlearn_zoo.experiments.agreement.coloured_digits import methods as coloured_digits
-from mechlearn_zoo.experiments.agreement.coloured_digits.run import RANGES as COLOURED
 from mechlearn_zoo.experiments.skips.accuracy.run import RANGES as ACCURACY
 from mechlearn_zoo.experiments.skips.search import run as skips_search
 from mechlearn_zoo.experiments.spirals.mechanism.run import RANGES as SPIRALS
@@ -22,7 +20,6 @@ SEARCHES = {
     "spirals-search": ("spirals", "spirals/search"),
     "skips-search": ("skips-accuracy", "skips/search"),
     "spirals-baselines": ("spirals-baselines", "spirals/baselines"),
-    "coloured-digits": ("coloured-digits", "agreement/coloured_digits"),
     "coinrun": ("coinrun", "agreement/coinrun"),
 }
 """By the experiment that searched: the sweep in its place, and its records."""
@@ -46,17 +43,6 @@ def test_a_spirals_search_s_ranges_are_the_sweep_s():
     assert {one["l1"] for one in penalties} == {0.0, *spirals_search.L1}
     assert {one["l2"] for one in penalties} == {0.0, *spirals_search.L2}
     assert not any(one["l1"] and one["l2"] for one in penalties)
-
-
-def test_coloured_digits_draws_lie_in_the_sweep_s_ranges_and_reach_their_ends():
-    drawn = [coloured_digits.draw(seed, trial) for seed in range(20) for trial in range(20)]
-    for name, one in COLOURED["quick"].of.items():
-        values, grid = {getattr(trial, name) for trial in drawn}, one.grid()
-        if isinstance(grid[0], bool) or len(values) <= len(grid):
-            assert values == set(grid)
-        else:
-            assert grid[0] <= min(values) < 1.2 * grid[0]
-            assert grid[-1] / 1.2 < max(values) <= grid[-1]
 
 
 @pytest.mark.parametrize("search", SEARCHES)

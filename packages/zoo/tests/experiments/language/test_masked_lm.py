@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from claimlab import EarlyStopping, Rows, judge
+from claimlab import EarlyStopping, Rows
 from mechlearn_zoo.experiments.language.masked_lm import EXPERIMENT
-from mechlearn_zoo.experiments.language.masked_lm.claims import later, taught
+from mechlearn_zoo.experiments.language.masked_lm.claims import later
 from mechlearn_zoo.experiments.language.masked_lm.run import Config, corpus, distilled, fresh, token_losses
 from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
 from mechlearn_zoo.methods.language.masked import Corruption
@@ -45,16 +45,6 @@ def test_the_student_is_looked_at_with_its_teacher_and_without_and_the_looks_cha
     monkeypatch.setattr(EarlyStopping, "look", lambda self, *_: self.row.update(stopped_at=0.0))
     without = distilled(config, *models, data, labelled)
     assert {name: looked[name] for name in ("accuracy", "alone")} == {name: without[name] for name in ("accuracy", "alone")}
-
-
-def test_the_teacher_has_to_help_at_the_end_and_where_validation_stops():
-    (claim,) = (one for one in EXPERIMENT.claims if one.id == "masked-lm.taught")
-    row = {"seed": 0, "kind": "final", "arm": "distilled", "labelled": 32, "accuracy": 0.8, "alone": 0.7}
-    stopped = row | {"stopped_accuracy": 0.75, "stopped_alone": 0.8, "stopped_at": 0.5, "stopped_alone_at": 0.1}
-    found = judge(claim, Rows([stopped]), "quick")
-    assert (found.measured, found.earlier[0].measured) == (pytest.approx(-0.05), pytest.approx(0.1))
-    assert taught(Rows([row])).value == pytest.approx(0.1)
-    assert judge(claim, Rows([row]), "quick").measured == pytest.approx(0.1)  # a record without looks: at the ends
 
 
 def test_the_corpus():

@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from claimlab import Halves, Rows, judge
+from claimlab import Halves, judge
 from mechlearn_zoo.experiments.language.trellis import EXPERIMENT
-from mechlearn_zoo.experiments.language.trellis.claims import tied
 from mechlearn_zoo.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
 from tiny import check_measured_and_drawn, rows_of
 
@@ -69,15 +68,3 @@ def test_models_are_causal(name):
     same = torch.isclose(model(x), model(y)).all(-1)[0]
     assert same[:4].all()
     assert not same[4]
-
-
-@pytest.mark.parametrize(("accuracy", "nll", "wanted"), [(0.8, 2.0, -0.1), (0.9, 2.6, -0.6), (0.95, 1.9, 0.05)])
-def test_weights_in_common_are_asked_for_on_both_tasks(accuracy, nll, wanted):
-    found = {"digits": ("accuracy", {"trellis": accuracy, "untied": 0.9}), "code": ("nll", {"trellis": nll, "untied": 2.0})}
-    rows = [
-        {"seed": 0, "kind": kind, "model": model, key: number}
-        for kind, (key, numbers) in found.items()
-        for model, number in numbers.items()
-    ]
-    assert tied(Rows(rows)).value == pytest.approx(wanted)
-    assert tied(Rows(rows[:2])) is None

@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from claimlab import judge
 from mechlearn_zoo.experiments.language.winograd import EXPERIMENT
 from mechlearn_zoo.experiments.language.winograd.run import (
     Config,
@@ -94,14 +93,6 @@ def test_scoring_is_by_the_last_word():
     names = torch.tensor([world.vocabulary.ids(one.candidates) for one in items])
     expected = logits.gather(1, names).argmax(1) == torch.tensor([one.answer for one in items])
     assert torch.equal(right(scorer_of(world, model), items), expected)
-
-
-def test_averaging_is_read_at_its_best_look():
-    looks = [{"seed": 0, "kind": "look", "method": "averaging", "neutral": neutral} for neutral in (0.5, 0.75, 0.6)]
-    finals = [{"seed": 0, "kind": "final", "method": m, "neutral": n} for m, n in (("averaging", 0.6), ("and-mask", 0.7))]
-    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith(".agreement"))
-    judged = judge(claim, looks + finals, "quick")
-    assert (judged.measured, judged.earlier[0].measured) == (pytest.approx(-0.05), pytest.approx(0.1))
 
 
 def test_bad_input():

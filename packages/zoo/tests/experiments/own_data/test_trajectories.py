@@ -86,17 +86,6 @@ def test_every_claim_can_fail_and_hold():
         assert {"holds", "does not hold"} <= verdicts, name
 
 
-def test_skips_that_are_ahead_at_the_ends_and_behind_fixed_steps_that_are_stopped_are_not_ahead():
-    rows = [
-        {**row, "stopped_true": 0.3} if row.get("method") == "fixed steps" else row
-        for row in made_up("helps", METHODS[-1], 2.0)
-    ]
-    (claim,) = [one for one in CLAIMS if one.id.endswith(".waits")]
-    judged = judge(claim, rows, "quick")
-    assert (judged.measured, judged.verdict) == (pytest.approx(100 * (1 - 0.5 / 0.3)), "does not hold")
-    assert [(one.measured, one.verdict) for one in judged.earlier] == [(pytest.approx(100 * (1 - 0.5 / 0.8)), "holds")]
-
-
 def test_methods_are_held_against_the_better_of_the_fixed_steps():
     rows = Rows(made_up("helps", "one step all the way", 2.0))
     assert below_fixed("adaptive skips", WAITING)(rows).value == pytest.approx(100 * (1 - 0.8 / 0.5))

@@ -136,10 +136,10 @@ def test_claims_can_hold_and_fail():
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
     alike = made_up(lambda name, method: 0.25)  # a constant, which loses nothing
     found = {claim.id.split(".")[1]: judge(claim, alike, "quick").verdict for claim in EXPERIMENT.claims}
-    assert {found[name] for name in ("missing", "noise", "speed")} == {"not measurable here"}
+    assert {found[name] for name in ("noise", "speed")} == {"not measurable here"}
     assert {found[name] for name in ("clean", "missing-ahead", "noise-ahead", "speed-ahead")} == {"does not hold"}
     below_a_ceiling = made_up(lambda name, method: 0.9 if name != "clean" else 0.8 if method == "asi" else 0.85)
-    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "skips-corrupted.missing")
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "skips-corrupted.noise")
     one = judge(claim, below_a_ceiling, "quick")
     assert [one.verdict, *(reading.verdict for reading in one.earlier)] == [
         "not measurable here", "holds", "not measurable here",
@@ -155,7 +155,7 @@ def test_leads_are_asked_of_stopped_methods_too():
     for claim in EXPERIMENT.claims:
         found = judge(claim, rows, "quick")
         assert (found.verdict, found.earlier[-1].verdict) == ("does not hold", "holds")
-        assert found.measured == pytest.approx(0 if claim.id.split(".")[1] in ("missing", "noise", "speed") else -0.05)
+        assert found.measured == pytest.approx(0 if claim.id.split(".")[1] in ("noise", "speed") else -0.05)
         former = judge(claim, Rows({name: row[name] for name in row if name != "stopped_accuracy"} for row in rows), "quick")
         assert (former.verdict, former.earlier[-1].verdict) == ("not measurable here", "holds")
 

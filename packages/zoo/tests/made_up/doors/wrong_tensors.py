@@ -14,10 +14,10 @@ from torch import nn
 from doors_of_blocks import of_blocks, of_graphs
 from doors_of_people import of_influence, of_particles, of_symbols
 from doors_of_vision import of_captions, of_decoding
-from doors_of_worlds import of_dreams, of_memory, of_plans, of_skipping
+from doors_of_worlds import of_dreams, of_memory, of_plans
 from wrong_kinds import Door, report, wrong_for
 
-WORLDS = (of_memory, of_dreams, of_plans, of_skipping, of_influence, of_symbols, of_particles)
+WORLDS = (of_memory, of_dreams, of_plans, of_influence, of_symbols, of_particles)
 ROOMS = (of_blocks, of_graphs, *WORLDS, of_captions, of_decoding)
 
 

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from mechlearn_zoo.tasks.pictures.captioned_digits import COLOURS, WORDS, caption, captioned_digits
-from mechlearn_zoo.tasks.pictures.cub import birds, picture
 
 
 def draw(part="train", count=15):
@@ -41,29 +40,6 @@ def test_parts_differ_and_draws_repeat():
     assert torch.equal(draw().pictures, draw().pictures)
     parts = [draw(part).pictures for part in ("train", "validation", "test")]
     assert not any(torch.equal(parts[one], parts[one - 1]) for one in range(3))
-
-
-def test_birds_of_the_published_layout(tmp_path):
-    from PIL import Image
-
-    for number, (name, colour) in enumerate((("001.Albatross/one", (255, 0, 0)), ("002.Auk/two", (0, 0, 255))), 1):
-        for folder in ("images", "text"):
-            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (30, 20), colour).save(tmp_path / "images" / f"{name}.jpg")
-        (tmp_path / "text" / f"{name}.txt").write_text(f"a bird, number {number}\nanother line\n")
-    (tmp_path / "images.txt").write_text("1 001.Albatross/one.jpg\n2 002.Auk/two.jpg\n")
-    (tmp_path / "train_test_split.txt").write_text("1 1\n2 0\n")
-    (train,), (test,) = birds(tmp_path), birds(tmp_path, train=False)
-    assert train.captions == ("a bird, number 1", "another line")
-    assert test.kind == "002.Auk"
-    shown = picture(train, 8)
-    assert shown.shape == (3, 8, 8)
-    assert shown[0].min() > 0.9
-    (tmp_path / "text" / "002.Auk" / "two.txt").write_text("\n")
-    with pytest.raises(ValueError, match="Every picture should have a caption"):
-        birds(tmp_path, train=False)
-    with pytest.raises(FileNotFoundError, match=r"Found no images\.txt"):
-        birds(tmp_path / "nowhere")
 
 
 @pytest.mark.usefixtures("as_installed")

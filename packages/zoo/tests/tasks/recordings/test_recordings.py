@@ -1,10 +1,8 @@
 import math
 
-import numpy as np
 import pytest
 import torch
 
-from mechlearn_zoo.tasks.recordings.kamitani import read_bdata
 from mechlearn_zoo.tasks.recordings.neurons import grasshopper
 from mechlearn_zoo.tasks.recordings.simulated_voxels import simulated_voxels
 
@@ -63,49 +61,6 @@ def test_recordings_have_their_noise_and_gain():
     assert float((noisy - clean).std()) == pytest.approx(2, abs=0.03)
     with pytest.raises(ValueError, match="`gain` should be positive"):
         voxels.record(pictures, 0.0, 1, torch.Generator(), gain=0.0)
-
-
-def test_missing_files_are_described(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"described at https://github.com/KamitaniLab/DeepImageReconstruction"):
-        read_bdata(tmp_path / "sub-01.h5")
-
-
-@pytest.mark.extra("worlds", "h5py")
-def test_a_file_of_the_published_layout(tmp_path):
-    import h5py
-
-    table = np.arange(15.0).reshape(3, 5)
-    with h5py.File(tmp_path / "sub-01.h5", "w") as file:
-        file["dataset"] = table
-        file["metadata/key"] = np.array([b"ROI_V1", b"Label"])
-        file["metadata/description"] = np.array([b"primary visual cortex", b"picture"])
-        file["metadata/value"] = np.array([[1, 0, 1, 0, np.nan], [np.nan, np.nan, np.nan, np.nan, 1]])
-    found = read_bdata(tmp_path / "sub-01.h5", "ROI_V1")
-    assert found.voxels.tolist() == table[:, [0, 2]].tolist()
-    assert found.labels.tolist() == table[:, [4]].tolist()
-    with pytest.raises(KeyError, match=r"\['ROI_V1', 'Label'\]"):
-        read_bdata(tmp_path / "sub-01.h5", "ROI_LOC")
-
-
-@pytest.mark.extra("worlds", "h5py")
-def test_labels_that_differ_in_their_thirteenth_digit_stay_two(tmp_path):
-    import h5py
-
-    shown = [1443537.022563, 1443537.00999]
-    with h5py.File(tmp_path / "sub-01.h5", "w") as file:
-        file["dataset"] = np.array([[0.5, name] for name in shown])
-        file["metadata/key"] = np.array([b"ROI_VC", b"Label"])
-        file["metadata/value"] = np.eye(2)
-    found = read_bdata(tmp_path / "sub-01.h5")
-    assert found.labels[:, 0].tolist() == shown
-    assert found.voxels.dtype == torch.float32
-
-
-@pytest.mark.extra("worlds", "h5py")
-def test_a_file_that_is_no_hdf5_is_refused(tmp_path):
-    (tmp_path / "sub-01.h5").write_text("voxels")
-    with pytest.raises(ValueError, match=r"should be an HDF5 file .* Found another file"):
-        read_bdata(tmp_path / "sub-01.h5")
 
 
 def test_what_would_be_nan_is_refused():

@@ -1,4 +1,4 @@
-"""Which code made something: the commit, and the digest of the source tree as it lay on disk."""
+"""Which code made something: the commit, and a digest of what its rows can depend on."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from claimlab.errors import LabError
-
-SUFFIXES = (".py", ".c")
-"""What the source tree consists of."""
+from claimlab.experiment import listing
+from claimlab.running.provenance.reach import Modules, reached, stated
+from claimlab.running.provenance.syntax import meaning, shown
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Code:
     Args:
         commit: of the checkout that holds the package, None where it is an installed one.
         changes: whether files of the package differ from that commit.
-        source: digest of the package's `sources`; None in records that were made before it was recorded.
+        source: digest of what the rows can depend on (`source_digest`); None where that was not recorded.
     """
 
     commit: str | None
@@ -33,27 +32,41 @@ class Code:
     source: str | None
 
 
-def code_of(package: str) -> Code:
-    """Commit and source tree of a package's top-level package.
+def code_of(package: str, experiment: str | None = None) -> Code:
+    """Commit of a package's top-level package, and the digest of what an experiment's rows depend on.
+
+    Args:
+        package: that holds experiments.
+        experiment: its name; no digest is made where there is none.
 
     Raises:
-        LabError: there is no such package.
+        LabError: there is no such package, or it has no such experiment.
     """
-    folder = folder_of(package)
-    commit, changes = _commit(folder)
-    return Code(commit, changes, source_digest(package))
+    commit, changes = _commit(folder_of(package))
+    return Code(commit, changes, None if experiment is None else source_digest(package, experiment))
 
 
-def source_digest(package: str) -> str:
-    """The sha256, in hex, of all Python and C files of a package's `sources`: names and contents.
+def source_digest(package: str, experiment: str) -> str:
+    """The sha256, in hex, of what all modules say that an experiment's rows can depend on, and of C files beside them.
 
-    It does not pretend to know what a change does: every edit gives another digest.
+    Docstrings, comments, layout and the messages of `raise` are not part of it (`syntax.meaning`), nor are modules that its
+    `run`, presets and ranges do not reach (`reach.reached`).
+
+    Raises:
+        LabError: there is no such package, or it has no such experiment.
     """
-    digest = hashlib.sha256()
-    for folder in map(folder_of, sources(package)):
-        for parts in sorted(_files(folder)):
-            with open(os.path.join(folder, *parts), "rb") as file:
-                digest.update(f"{'/'.join(parts)}\0".encode() + file.read() + b"\0")
+    modules = Modules(tuple((top, folder_of(top)) for top in sources(package)))
+    place = next((one.module for one in listing(package) if one.name == experiment), None)
+    path = place and modules.find(place)
+    if not place or not path:
+        raise LabError(f"an experiment must be one of {package}, but found {experiment!r}; restore it, or name another package")
+    digest = hashlib.sha256("".join(map(shown, stated(path.read_bytes()))).encode())
+    files = {name: path for name in reached(modules, place) if (path := modules.find(name))}
+    for name, path in files.items():
+        digest.update(f"{name}\0{meaning(path.read_bytes())}\0".encode())
+    for folder in sorted({path.parent for path in files.values()}):
+        for path in sorted(folder.glob("*.c")):
+            digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -72,18 +85,6 @@ def _named(path: Path) -> tuple[str, ...]:
     """What a file says in its line `SOURCES = (...)`; it is not imported, as every worker asks."""
     found = re.search(r"^SOURCES = (\(.*\))", path.read_text(encoding="utf-8"), re.MULTILINE) if path.is_file() else None
     return ast.literal_eval(found[1]) if found else ()
-
-
-def _files(folder: Path) -> Iterator[list[str]]:
-    """The parts of each file's path below the folder; no `Path` of each, since every worker asks, twice.
-
-    Names that begin with a dot are an editor's: locks, which are links to nowhere, copies of what is not saved. No import
-    finds them.
-    """
-    for base, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        inner = [] if base == str(folder) else os.path.relpath(base, folder).split(os.sep)
-        yield from ([*inner, name] for name in names if os.path.splitext(name)[1] in SUFFIXES and not name.startswith("."))
 
 
 def folder_of(package: str) -> Path:

@@ -76,7 +76,7 @@ def verify(
     code = cache(code_of)
     for run in _records(directory):
         try:
-            yield _verified(run, code(run.recipe.package), Asked(seeds, minutes, both), on_event)
+            yield _verified(run, code(run.recipe.package, run.recipe.name), Asked(seeds, minutes, both), on_event)
         except LabError as error:
             yield Found(run, None, str(error))
         except OSError as error:  # of one record, such as a folder that may not be written

@@ -151,7 +151,7 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
-    if source_digest(job.package) != job.source:
+    if source_digest(job.package, job.experiment) != job.source:
         raise LabError(_EDITED)
     loaded = set(sys.modules)
     config = experiment.config(**job.values)
@@ -176,7 +176,7 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
                 warned = True
                 connection.send(Event("notice", job.seed, text=f"{job.experiment} seed {job.seed}: {LATE}"))
     late = {name.partition(".")[0] for name in sys.modules.keys() - loaded} & {*sources(job.package)}
-    if late and source_digest(job.package) != job.source:  # what was imported since may be another source's
+    if late and source_digest(job.package, job.experiment) != job.source:  # what was imported since may be another source's
         raise LabError(_EDITED)
     if not count:
         raise LabError("run must yield at least one row, but found none; without rows there is nothing to judge")

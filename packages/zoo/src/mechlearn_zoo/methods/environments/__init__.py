@@ -2,5 +2,3 @@
 
 from mechlearn_zoo.methods.environments.clipping import clipped_gradients as clipped_gradients
 from mechlearn_zoo.methods.environments.clipping import clipped_mean as clipped_mean
-from mechlearn_zoo.methods.environments.fish import fish_gradients as fish_gradients
-from mechlearn_zoo.methods.environments.iga import iga_penalty as iga_penalty

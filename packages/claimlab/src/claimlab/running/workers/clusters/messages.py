@@ -72,7 +72,7 @@ def work_there(job: Job, main: Main, office: Any, key: str) -> None:  # noqa: AN
 def _strange_source(job: Job) -> str:
     """What is wrong with this machine's source, if anything is."""
     top = job.package.partition(".")[0]
-    found = "none" if find_spec(top) is None else "another" if source_digest(job.package) != job.source else ""
+    found = "none" if find_spec(top) is None else "another" if source_digest(job.package, job.experiment) != job.source else ""
     rule = "every machine of a cluster needs the source that the command has"
     return f"{rule}, but {socket.gethostname()} has {found} of {top}; install it there" if found else ""
 

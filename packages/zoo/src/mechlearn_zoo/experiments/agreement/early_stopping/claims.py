@@ -72,14 +72,6 @@ CLAIMS = (
         kind="control",
     ),
     Claim(
-        id="early-stopping.clean",
-        text="The AND-mask adds to early stopping where validation images have their true labels.",
-        source="ours; issue 'Does it help anyone?'",
-        measure=lambda rows: over(rows, "clean"),
-        condition=low_above(0.0, of=_ADDED),
-        kind="ours",
-    ),
-    Claim(
         id="early-stopping.noisy",
         text="It does where validation images have as many wrong labels as training images.",
         source="ours; issue 'Does it help anyone?'",
@@ -99,16 +91,7 @@ CLAIMS = (
         )
         for name, words, noise in (
             ("few-wrong", "with a quarter of the labels redrawn", 0.25),
-            ("half-wrong", "with half of the labels redrawn", 0.5),
             ("most-wrong", "with three quarters of the labels redrawn", 0.75),
         )
-    ),
-    Claim(
-        id="early-stopping.unstopped",
-        text="Where both are trained to the end the AND-mask is above averaging by more than two points.",
-        source="ours, after thesis section 3.3.2",
-        measure=lambda rows: over(rows, "noisy", to_the_end=True),
-        condition=low_above(0.02, of=_ADDED),
-        kind="ours",
     ),
 )

@@ -220,15 +220,6 @@ CLAIMS = (
         tried=_UNTRIED,
     ),
     Claim(
-        id="label-noise.geometric-ignores",
-        kind="ours",
-        text="It leaves the incorrect labels as the mask does.",
-        source="ours, after thesis section 3.2.2: the AND-mask stands in for the geometric mean",
-        measure=lambda rows: final("geometric", "fitted_wrong", rows),
-        condition=high_at_most(0.1, of="share of them that it gives at the end, median over seeds,").at("geometric"),
-        tried=_UNTRIED,
-    ),
-    Claim(
         id="label-noise.geometric-learns",
         kind="control",
         text="It learns: a single example with a gradient of 0 does not stop too many components.",

@@ -8,7 +8,6 @@ from claimlab import (
     Measure,
     Measurement,
     OverSeeds,
-    Row,
     Rows,
     at_least,
     at_most,
@@ -42,28 +41,6 @@ def cost_on_test(rows: Rows) -> Measurement | None:
 
 COST = 0.05
 """How much test accuracy may be lost with true labels where generalisation is not to be affected."""
-
-
-def stopped_early(rows: Rows) -> Measurement | None:
-    """Return by how much more of random labels averaging has fitted than the mask at 0.2 has in the end; median over seeds.
-
-    Averaging stops at the first check at which true labels cost `COST` of its last test accuracy or less.
-    """
-    found: list[float] = []
-    for group in rows.by("seed").values():
-        true, random = (sorted(group.where(labels=labels, threshold=0.0), key=_epoch) for labels in ("true", "random"))
-        masked = group.where(kind="final", labels="random", threshold=0.2)
-        if not true or not random or not masked:
-            continue
-        last = number(true[-1], "test_accuracy")
-        stop = next(_epoch(row) for row in true if number(row, "test_accuracy") >= last - COST)
-        fitted = next(number(row, "train_accuracy") for row in random if _epoch(row) == stop)
-        found.append(fitted - number(masked[0], "train_accuracy"))
-    return bootstrap(found) if found else None
-
-
-def _epoch(row: Row) -> float:
-    return number(row, "epoch")
 
 
 LEARNT = 0.3
@@ -175,21 +152,6 @@ CLAIMS = (
         printed="about 0",
         measure=unregularised(cost_on_test),
         condition=at_most(COST, of="test accuracy at threshold 0 less that at 0.2, with true labels, median over seeds,"),
-    ),
-    Claim(
-        id="memorisation.early-stopped",
-        kind="ours",
-        text="The mask does more than stopping early: averaging that stops as soon as it generalises has memorised more of "
-        "random labels than the mask in the end.",
-        source="ours: early stopping is a baseline",
-        measure=unregularised(stopped_early),
-        condition=low_above(
-            0,
-            of="training accuracy on random labels of averaging, at the first check at which test accuracy with true labels is "
-            f"within {COST:g} of its last, less that of the mask at 0.2 at the end, median over seeds,",
-        ),
-        tried="Written after these rows had been recorded. They have no validation images, so that test images choose the "
-        f"check, in favour of stopping; {COST:g} is what the mask may cost, too (memorisation.generalises).",
     ),
     Claim(
         id="memorisation.closing",

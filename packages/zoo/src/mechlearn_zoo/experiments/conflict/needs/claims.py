@@ -31,15 +31,6 @@ CLAIMS = (
         tried=_TRIED,
     ),
     Claim(
-        id="conflict-needs.l2",
-        text="It needs L2: without, it does not.",
-        source=_SOURCE,
-        measure=_of("accuracy", "no L2"),
-        condition=at_most(0.65, of="test accuracy without L2, median over seeds,"),
-        kind="ours",
-        tried=_TRIED,
-    ).also_stopped(Greatest, trainings="it"),
-    Claim(
         id="conflict-needs.through-adam",
         text="L2 has to go through Adam: AdamW's decay of all weights does not stand in for it.",
         source=_SOURCE,

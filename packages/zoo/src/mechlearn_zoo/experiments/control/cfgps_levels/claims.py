@@ -91,17 +91,4 @@ CLAIMS = (
         measure=gain_over_best("counterfactual", "prior"),
         condition=_ahead("counterfactual", "prior"),
     ),
-    Claim(
-        id="cfgps-levels.and-mask",
-        text="Keeping the components on which posterior draws agree helps the search.",
-        source="ours; an arm that only mechlearn has",
-        measure=gain_over_best("and-mask", "counterfactual"),
-        condition=_ahead("and-mask", "counterfactual"),
-        kind="ours",
-        tried="On seeds 1000 to 1002, 100 updates, thresholds of 0.1, 0.2, 0.3 and 0.5, 4 and 16 draws of 64 "
-        "and 16 histories: 0.5 was worse than averaging, 0.3 with 4 draws of 64 histories, the preset, "
-        "better. A learning rate of 0.01 instead of 0.003 helps both. At that rate and with twice the "
-        "updates, as recorded, nothing is left of the gain; draws of one posterior may be too alike to "
-        "disagree on more than noise (not tested).",
-    ),
 )

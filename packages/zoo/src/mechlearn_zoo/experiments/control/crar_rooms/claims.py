@@ -54,12 +54,4 @@ CLAIMS = (
         "better, and 0.001 with 9000 updates, worse. Each room is a neat grid, but the two have changed "
         "places: only one step through the door joins them.",
     ),
-    Claim(
-        id="crar-rooms.control",
-        text="An encoder of the same width that only Q trains cannot be predicted as well.",
-        source="the reading digest's question",
-        measure=compared("one", lambda a, b: a - b, "crar", "q-only"),
-        condition=low_above(0.2, of="share identified, difference, median over seeds,"),
-        kind="control",
-    ),
 )

@@ -70,16 +70,4 @@ CLAIMS = (
         measure=steepest_rise,
         condition=high_below(-1e-6, of="largest change of mean bits from one level of noise to the next, median over seeds,"),
     ),
-    Claim(
-        id="empowerment-maze.certified",
-        text="Where sensors are noisy every number stands between bounds that meet.",
-        source="ours",
-        measure=lambda rows: largest(rows, "sensor", "gap"),
-        condition=high_below(
-            1.0001e-9, of="largest difference of upper and lower bound over levels of noise, bits, median over seeds,"
-        ),
-        kind="ours",
-        tried="Rows of sensors alone have bounds, six levels of noise a seed. Nothing in them depends on the seed, so that six "
-        "seeds are one number.",
-    ),
 )

@@ -74,12 +74,6 @@ def apart(rows: Rows) -> Measurement | None:
     return bootstrap(np.subtract(found[max(found)]["vtrace"], found[min(found)]["vtrace"]).tolist(), np.mean) if found else None
 
 
-def corrected(rows: Rows) -> Measurement | None:
-    """Return the score of V-trace less that of no correction with the most actors, mean over seeds."""
-    found = actors("score", rows)
-    return bootstrap(np.subtract(found[max(found)]["vtrace"], found[max(found)]["none"]).tolist(), np.mean) if found else None
-
-
 def largest(key: str) -> Callable[[Rows], Measurement | None]:
     """Return a measure: the largest of a fixed point's numbers, over MDPs and thresholds, the median over seeds."""
 
@@ -159,15 +153,5 @@ CLAIMS = (
         condition=low_above(0, of="mean lag in updates of the most actors less that of the fewest, mean over seeds,").at(
             "actors"
         ),
-    ),
-    Claim(
-        id="impala-lag.actors-correction",
-        text="As far behind as a handful of actors are, V-trace costs nothing.",
-        source="ours: what impala-lag.on-policy asks at lag 0, with real processes",
-        measure=corrected,
-        condition=low_above(-0.05, of="score of V-trace less that of no correction with the most actors, mean over seeds,").at(
-            "actors"
-        ),
-        kind="control",
     ),
 )

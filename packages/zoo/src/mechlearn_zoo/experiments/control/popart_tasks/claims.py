@@ -168,40 +168,6 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="popart-tasks.and-mask",
-        text="The AND-mask over tasks and the division of each task's gradient by its norm together learn more than averaging "
-        "alone.",
-        source="ours; issue 'control'",
-        measure=less_best("and-mask-normalised", "none", "mean"),
-        condition=_ahead(
-            low_above,
-            0.2,
-            "mean score over tasks and the last three reports (of 20 in quick), normalised AND-mask's less that of no measure",
-            less("and-mask-normalised", "none", "mean"),
-        ),
-        kind="ours",
-        tried="Two changes are tested as one; `popart-tasks.mask-alone` tests the mask by itself. Without the division the "
-        "mask learns no task at all, as averaging does: both stay at chance in all eight tasks, on all six seeds of quick; "
-        "with it one of the six stays there. Beside PopArt the mask gains nothing: PopArt with it less PopArt has a mean of "
-        "-0.082 [-0.196, 0.041], a worst task of -0.175 [-0.274, -0.077].",
-    ),
-    Claim(
-        id="popart-tasks.mask-alone",
-        text="Of gradients that are divided by their norms the AND-mask over tasks learns more than averaging.",
-        source="ours; issue 'control'",
-        measure=less_best("and-mask-normalised", "normalised", "mean"),
-        condition=_ahead(
-            low_above,
-            0,
-            "mean score over tasks and the last three reports (of 20 in quick), normalised AND-mask's less that of averaging "
-            "of gradients divided alike",
-            less("and-mask-normalised", "normalised", "mean"),
-        ),
-        kind="ours",
-        tried="One setting for all methods. The mask is ahead on five seeds of six, and on one stays at chance, where "
-        "averaging begins to learn. Of what both together gain over averaging as it is, 0.64, the division alone gains 0.40.",
-    ),
-    Claim(
         id="popart-tasks.preserved",
         text="PopArt's updates change no output.",
         source="PopArt, equation 9",

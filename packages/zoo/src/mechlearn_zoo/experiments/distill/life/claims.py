@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from claimlab import Claim, Measurement, Row, Rows, bootstrap, high_below, low_above, number
+from claimlab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
 from mechlearn_zoo.experiments.distill.measured import best_of_seeds
 
 
@@ -53,9 +53,6 @@ class ShareOfOracle:
 LEARNT = 0.5
 """Of what the oracle's student gains on the more frequent answer; who gains as much has learnt the game."""
 
-ORDERED = 0.5
-"""Share of a layer's filters; where more of them lie on the right frame, at every layer, the teacher has the order."""
-
 
 def chosen(rows: Rows) -> Rows:
     """Return for each seed the start that LDT itself would take, that of least validation loss."""
@@ -63,35 +60,8 @@ def chosen(rows: Rows) -> Rows:
     return Rows(min(group, key=lambda row: number(row, "validation_loss")) for group in known.by("seed").values())
 
 
-def chosen_above_random(rows: Rows) -> Measurement | None:
-    """Return the chosen start's test accuracy less that of the random teacher's best start; the median over seeds."""
-    random = {row["seed"]: number(row, "selected") for row in best_of_seeds(rows.where(method="random"), "selection", max)}
-    found = [number(row, "by_validation") - random[row["seed"]] for row in chosen(rows) if row["seed"] in random]
-    return bootstrap(found) if found else None
-
-
-def gains(rows: Rows, some: Rows) -> list[float]:
-    """Return starts' gains on the more frequent answer as shares of what the oracle's student gains on their seed."""
-    best = best_of_seeds(rows.where(method="oracle"), "selection", max)
-    oracle = {row["seed"]: number(row, "selected") - number(row, "majority") for row in best}
-    taught = [row for row in some if oracle.get(row["seed"], 0.0) > 0]
-    return [(number(row, "by_validation") - number(row, "majority")) / oracle[row["seed"]] for row in taught]
-
-
-def chosen_gain(rows: Rows) -> Measurement | None:
-    """Return the chosen start's gain as a share of the oracle's student's; the median over seeds."""
-    found = gains(rows, chosen(rows))
-    return bootstrap(found) if found else None
-
-
 def _starts(rows: Rows) -> Rows:
     return rows.where(lambda row: row.get("by_validation") is not None, method="meta")
-
-
-def mixed(rows: Rows) -> Measurement | None:
-    """Return the share of seeds on which some starts learn the game and some do not; its interval is over seeds."""
-    found = [gains(rows, some) for some in _starts(rows).by("seed").values()]
-    return bootstrap([float(max(one) >= LEARNT > min(one)) for one in found if one], np.mean) if any(found) else None
 
 
 def loss_tells(rows: Rows) -> Measurement | None:
@@ -99,25 +69,6 @@ def loss_tells(rows: Rows) -> Measurement | None:
     mean = {seed: float(np.mean(some["by_validation"])) for seed, some in _starts(rows).by("seed").items()}
     found = [number(row, "by_validation") - mean[row["seed"]] for row in chosen(rows)]
     return bootstrap(found) if found else None
-
-
-def is_ordered(row: Row) -> bool:
-    """Say whether a start's teacher ends with more filters of every layer on the right frame than on all the others."""
-    return all(number(row, f"right_{step}") > ORDERED for step in (1, 2, 3))
-
-
-def order_decides(rows: Rows) -> Measurement | None:
-    """Return the mean gain of starts whose teacher has the order less that of the others.
-
-    The interval is from the former's lower end less the latter's upper one to the reverse, both over starts: a wide one.
-    """
-    starts = _starts(rows).where(lambda row: row.get("right_1") is not None)
-    with_order, without = (gains(rows, starts.where(lambda row, want=want: is_ordered(row) == want)) for want in (True, False))
-    if not with_order or not without:
-        return None
-    ordered = bootstrap(with_order, np.mean)
-    others = bootstrap(without, np.mean)
-    return Measurement(ordered.value - others.value, ordered.low - others.high, ordered.high - others.low, ordered.n + others.n)
 
 
 _TRIED = (
@@ -211,48 +162,15 @@ CLAIMS = (
             ),
         )
     ),
-    *(
-        Claim(
-            id=f"distill-life.{name}",
-            kind="ours",
-            text=text,
-            source="ours: a lottery of optimisation, or a failure of the method?",
-            measure=measure,
-            condition=condition.at("starts"),
-            tried=_STARTS,
-        )
-        for name, text, measure, condition in (
-            (
-                "chosen-above-random",
-                "Of three starts of LDT that of least validation loss, which LDT has anyway, is above the best of three fixed "
-                "random teachers.",
-                chosen_above_random,
-                low_above(0, of="difference of test accuracies, the random teacher's start chosen on held-out boards,"),
-            ),
-            (
-                "chosen-learns",
-                "That start learns the game: it gains at least half of what the oracle's student gains.",
-                chosen_gain,
-                low_above(LEARNT, of="gain on the more frequent answer, as a share of what the oracle's student gains,"),
-            ),
-            (
-                "mixed-starts",
-                "It is a lottery: on most seeds some starts learn the game and some do not.",
-                mixed,
-                low_above(0.5, of="share of seeds with both, mean over seeds,"),
-            ),
-            (
-                "loss-tells",
-                "The validation loss tells which start has learnt.",
-                loss_tells,
-                low_above(0, of="test accuracy of the start of least validation loss less the mean of its seed's starts,"),
-            ),
-            (
-                "order-decides",
-                "Starts whose teacher has put the frames into their order learn, the others do not.",
-                order_decides,
-                low_above(0.25, of="mean gain, as a share of the oracle's, of starts with the order less the others',"),
-            ),
-        )
+    Claim(
+        id="distill-life.loss-tells",
+        kind="ours",
+        text="The validation loss tells which start has learnt.",
+        source="ours: a lottery of optimisation, or a failure of the method?",
+        measure=loss_tells,
+        condition=low_above(0, of="test accuracy of the start of least validation loss less the mean of its seed's starts,").at(
+            "starts"
+        ),
+        tried=_STARTS,
     ),
 )

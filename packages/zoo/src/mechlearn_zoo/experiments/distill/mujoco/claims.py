@@ -146,95 +146,67 @@ _PRESETS = ("quick", "model-based", "paper")
 _ONE_RUN = "The settings of the quick preset, on Swimmer alone; one record, nothing tried after it."
 
 
-def _model_claims(environment: str) -> list[Claim]:
-    return [*_single_models(environment, environment.lower()), *_beside_ldt(environment, environment.lower())]
-
-
-def _single_models(environment: str, body: str) -> list[Claim]:
-    return [
-        Claim(
-            id=f"distill-mujoco.{body}-stacked-diverges",
-            text=f"{environment}: a student stacked sixteen times tends to diverge as it gets deeper into the steps.",
-            source=_MODELS,
-            measure=Deepest(environment, "stacked"),
-            condition=low_above(1, of="error at depth 16 over that of the mean observation, median over seeds,")
-            .instead_of(
-                low_above(1, of="error at depth 16 over depth 1, each over that of the mean observation,").at(*_PRESETS),
-                "Every model's error grows with depth, that of the state-space model, which fits, too; what diverges ends "
-                "further off than the mean observation is.",
-                Growth(environment, "stacked"),
-            )
-            .at(*_PRESETS),
-            tried=_ONE_RUN,
-        ),
-        Claim(
-            id=f"distill-mujoco.{body}-stacked-cannot-fit",
-            text=f"{environment}: the naive model-based student is worse than one without a teacher.",
-            source=_MODELS,
-            measure=Over(environment, "stacked", "no-teacher"),
-            condition=low_above(1, of=_RATIO).at(*_PRESETS),
-            tried=_ONE_RUN,
-        ),
-        Claim(
-            id=f"distill-mujoco.{body}-stacked-underfits",
-            text=f"{environment}: the naive model-based student cannot fit the data: its training error is above that of one "
-            "without a teacher.",
-            source=_MODELS,
-            measure=Over(environment, "stacked", "no-teacher", "training"),
-            condition=low_above(1, of="ratio of the training errors, median over seeds,").at(*_PRESETS),
-            tried=f"Written after these rows had been recorded. {_ONE_RUN}",
-        ),
-        Claim(
-            id=f"distill-mujoco.{body}-pairs-better",
-            text=f"{environment}: trained on pairs of consecutive observations the model works much better than stacked.",
-            source=_MODELS,
-            printed="much better",
-            measure=Over(environment, "pairs", "stacked"),
-            condition=high_below(0.5, of=_RATIO).at(*_PRESETS),
-            tried=_ONE_RUN,
-        ),
-    ]
-
-
-def _beside_ldt(environment: str, body: str) -> list[Claim]:
-    return [
-        Claim(
-            id=f"distill-mujoco.{body}-below-ssm",
-            kind="hypothesis",
-            text=f"{environment}: a whole state-space model is harder to learn than necessary: LDT's error is below its.",
-            source="thesis section 4.3.2",
-            measure=Over(environment, "ldt", "ssm"),
-            condition=high_below(1, of=_RATIO).at(*_PRESETS),
-            tried="Written after a trial of twenty rounds on seed 1000, in which the state-space model did well.",
-        ),
-        Claim(
-            id=f"distill-mujoco.{body}-pairs-below-ldt",
-            kind="ours",
-            text=f"{environment}: for sixteen times the evaluations, pairs are below LDT, too.",
-            source=_MODELS + " (not compared there, as the comparison would not be fair)",
-            measure=Over(environment, "pairs", "ldt"),
-            condition=high_below(1, of=_RATIO).at(*_PRESETS),
-            tried=_ONE_RUN,
-        ),
-    ]
-
-
-def _grid_claim(environment: str) -> Claim:
-    return Claim(
-        id=f"distill-mujoco.{environment.lower()}-grid",
-        text=f"{environment}: the setting of table C.5 is about the best of LDT's own grid (table C.4).",
+CLAIMS: tuple[Claim, ...] = (
+    *(claim for environment in TABLE for claim in _claims(environment)),
+    Claim(
+        id="distill-mujoco.swimmer-stacked-diverges",
+        text="Swimmer: a student stacked sixteen times tends to diverge as it gets deeper into the steps.",
+        source=_MODELS,
+        measure=Deepest("Swimmer", "stacked"),
+        condition=low_above(1, of="error at depth 16 over that of the mean observation, median over seeds,")
+        .instead_of(
+            low_above(1, of="error at depth 16 over depth 1, each over that of the mean observation,").at(*_PRESETS),
+            "Every model's error grows with depth, that of the state-space model, which fits, too; what diverges ends "
+            "further off than the mean observation is.",
+            Growth("Swimmer", "stacked"),
+        )
+        .at(*_PRESETS),
+        tried=_ONE_RUN,
+    ),
+    Claim(
+        id="distill-mujoco.swimmer-stacked-cannot-fit",
+        text="Swimmer: the naive model-based student is worse than one without a teacher.",
+        source=_MODELS,
+        measure=Over("Swimmer", "stacked", "no-teacher"),
+        condition=low_above(1, of=_RATIO).at(*_PRESETS),
+        tried=_ONE_RUN,
+    ),
+    Claim(
+        id="distill-mujoco.swimmer-stacked-underfits",
+        text="Swimmer: the naive model-based student cannot fit the data: its training error is above that of one "
+        "without a teacher.",
+        source=_MODELS,
+        measure=Over("Swimmer", "stacked", "no-teacher", "training"),
+        condition=low_above(1, of="ratio of the training errors, median over seeds,").at(*_PRESETS),
+        tried=f"Written after these rows had been recorded. {_ONE_RUN}",
+    ),
+    Claim(
+        id="distill-mujoco.swimmer-pairs-better",
+        text="Swimmer: trained on pairs of consecutive observations the model works much better than stacked.",
+        source=_MODELS,
+        printed="much better",
+        measure=Over("Swimmer", "pairs", "stacked"),
+        condition=high_below(0.5, of=_RATIO).at(*_PRESETS),
+        tried=_ONE_RUN,
+    ),
+    Claim(
+        id="distill-mujoco.swimmer-below-ssm",
+        kind="hypothesis",
+        text="Swimmer: a whole state-space model is harder to learn than necessary: LDT's error is below its.",
+        source="thesis section 4.3.2",
+        measure=Over("Swimmer", "ldt", "ssm"),
+        condition=high_below(1, of=_RATIO).at(*_PRESETS),
+        tried="Written after a trial of twenty rounds on seed 1000, in which the state-space model did well.",
+    ),
+    Claim(
+        id="distill-mujoco.swimmer-grid",
+        text="Swimmer: the setting of table C.5 is about the best of LDT's own grid (table C.4).",
         source="thesis tables C.4, C.5",
         printed="1",
-        measure=PrintedPlace(environment),
+        measure=PrintedPlace("Swimmer"),
         condition=high_below(1.1, of="test error of the printed setting over the selected one's, median over seeds,").at(
             "quick", "ldt-grid", "paper"
         ),
         tried="All 54 settings, each trained once a seed, on Swimmer alone, in a sixth of quick's rounds.",
-    )
-
-
-CLAIMS: tuple[Claim, ...] = (
-    *(claim for environment in TABLE for claim in _claims(environment)),
-    *(claim for environment in TABLE for claim in _model_claims(environment)),
-    *(_grid_claim(environment) for environment in TABLE),
+    ),
 )

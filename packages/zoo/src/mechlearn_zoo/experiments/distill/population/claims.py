@@ -101,18 +101,6 @@ CLAIMS = (
         ),
     ),
     Claim(
-        id="distill-population.and-mask",
-        kind="ours",
-        text="Where the students' meta-gradients are combined by the AND-mask, students as environments, the teacher is more "
-        "universal than with their mean.",
-        source="ours: chapter 3's rule on chapter 4's students",
-        measure=Gain("and-mask", "population"),
-        tried=_TRIED.format("0.006 [-0.006, 0.017]"),
-        condition=low_above(
-            0, of="mean test accuracy under the AND-mask's teacher minus under the mean's, over fresh students and seeds,"
-        ),
-    ),
-    Claim(
         id="distill-population.reuse",
         kind="control",
         text="A trained teacher serves a second student at all: under a lone student's teacher a fresh one learns more than "

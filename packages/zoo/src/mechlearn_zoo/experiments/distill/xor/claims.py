@@ -137,13 +137,6 @@ CLAIMS = (
         before="0.122 [0.096, 0.149]",
     ),
     _looking(
-        "lengths",
-        "It needs the lengths: the same teacher of trajectories that are padded with zeros is worse.",
-        low_above(0, of="test accuracy minus that of a teacher without lengths, mean over seeds,"),
-        over="ldt-padded",
-        before="0.129 [0.080, 0.190]",
-    ),
-    _looking(
         "ragged-placebo",
         "It is an example's own trajectory that teaches, not another one's.",
         low_above(0.05, of="test accuracy minus that of a teacher of other examples' x*, mean over seeds,"),

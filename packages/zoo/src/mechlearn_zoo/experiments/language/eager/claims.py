@@ -116,29 +116,4 @@ CLAIMS = (
         tried="On seed 1000, before these rows, it took less than half of attention's steps: sentences here need no language "
         "model. " + _STREAMS.format("0.377 [0.324, 0.430]"),
     ),
-    also_stopped_between(
-        Claim(
-            id="eager.transformer-short",
-            text="At lengths of training it is on par with a Transformer of as many parameters.",
-            source="ours; the digest misses that opponent",
-            measure=EachSeed(lambda rows: 100 * (words(rows, "transformer", (1, 2, 3)) - words(rows, "eager 2", (1, 2, 3)))),
-            condition=between(
-                -2, 5, of="right words in per cent at 1 to 3 clauses, Transformer less eager with 2 pads, mean over seeds,"
-            ),
-            tried=_STREAMS.format("-0.069 [-0.139, -0.016]"),
-            kind="ours",
-        ),
-        _MIDDLE,
-    ),
-    Claim(
-        id="eager.transformer-long",
-        text="On longer sentences it is better than that, too.",
-        source="ours; the digest misses that opponent",
-        measure=EachSeed(lambda rows: words(rows, "eager 2", (6, 8)) - words(rows, "transformer", (6, 8))),
-        condition=low_above(
-            0.0, of="share of right words at 6 and 8 clauses, eager with 2 pads less the Transformer, mean over seeds,"
-        ),
-        tried=_STREAMS.format("0.594 [0.583, 0.607]"),
-        kind="ours",
-    ).also_stopped(Least),
 )

@@ -1,7 +1,5 @@
 """What is claimed of embedding grammars; written before any recorded run."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from claimlab import Claim, EachSeed, Rows, at_least, at_most, low_above
@@ -28,16 +26,6 @@ def neighbours_over_centroid(rows: Rows) -> float:
 def rank(rows: Rows) -> float:
     """Return the median rank of opposites."""
     return float(np.median(rows.where(kind="opposite")["rank"]))
-
-
-def agreeing(key: str, arm: str) -> Callable[[Rows], float]:
-    """Return a number where sources must agree less that of another arm, mean over classes."""
-
-    def number(rows: Rows) -> float:
-        some = rows.where(kind="class")
-        return float(np.mean(np.subtract(some.where(arm="sources agree")[key], some.where(arm=arm)[key])))
-
-    return number
 
 
 CLAIMS = (
@@ -78,30 +66,5 @@ CLAIMS = (
         tried="Vectors of the pooled text do not depend on the seed: six seeds are one number, and the interval has no width. "
         "The pairs are a list of ours, of words that occur in the same places. Three of the 14 that the text has are further "
         "apart than this, at ranks 36, 158 and 1387.",
-    ),
-    Claim(
-        id="grammar.agreed",
-        text="Words that are near in every one of three sources make better classes than words that are near in their pooled "
-        "text.",
-        source="ours; issue 'language and robustness audits'",
-        measure=EachSeed(agreeing("f1", "pooled")),
-        condition=low_above(
-            0.0, of="best F1 among words that all sources have, sources agree less pooled, mean over classes and seeds,"
-        ),
-        kind="ours",
-    ),
-    Claim(
-        id="grammar.agreed-precision",
-        text="At a given radius agreement is precise.",
-        source="ours; issue 'language and robustness audits'",
-        measure=EachSeed(agreeing("precision", "one source")),
-        condition=low_above(
-            0.0,
-            of="precision at .35 (0 where no word is that near), three sources agree less one source, mean over classes "
-            "and seeds,",
-        ),
-        kind="ours",
-        tried="Nothing beyond the digest's radius of .35, at which one of six seeds gains clearly (.127), three by .035 to "
-        ".043, one by .002, and one loses .035. An answer without a word counts as precision 0.",
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from claimlab import Claim, Least, Measurement, Rows, above, bootstrap, low_above
+from claimlab import Claim, Measurement, Rows, above, bootstrap, low_above
 
 _DEVLIN = "Devlin et al. 2019"
 
@@ -21,13 +21,6 @@ def gain(arm: str, over: str, labelled: int = 32) -> Callable[[Rows], Measuremen
         return bootstrap(found, np.mean) if found else None
 
     return measure
-
-
-def taught(rows: Rows) -> Measurement | None:
-    """Return how much more accurate the causal student is with its teacher than without, mean over seeds."""
-    some = rows.where(kind="final", labelled=32, arm="distilled")
-    found = [one - other for one, other in zip(some["accuracy"], some["alone"], strict=True)]
-    return bootstrap(found, np.mean) if found else None
 
 
 def later(rows: Rows) -> Measurement | None:
@@ -77,15 +70,4 @@ CLAIMS = (
         measure=later,
         condition=above(0.0, of="steps to a validation loss of 3 a predicted token less the causal model's, mean over seeds,"),
     ),
-    Claim(
-        id="masked-lm.taught",
-        text="A causal student gains by a teacher that sees both sides in training.",
-        source="ours; issue 21",
-        measure=taught,
-        condition=low_above(0.0, of="accuracy at 32 labelled windows with the teacher less without, mean over seeds,"),
-        kind="ours",
-        tried="A teaching coefficient of 10, not searched before these rows. After them, on seed 1001, 0.001 to 3: up to 0.3 "
-        "the taught student is a little ahead after 200 steps, as far at 0.001, where the teacher says next to nothing, and "
-        "level or behind after 1,000. The vectors from the left, which the student reads, tell most of it.",
-    ).also_stopped(Least, unlooked=("quick",)),
 )

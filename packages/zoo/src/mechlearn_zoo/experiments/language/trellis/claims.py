@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from claimlab import Claim, Condition, EachSeed, Least, Measurement, Rows, above, at_least, bootstrap, low_above
+from claimlab import Claim, Condition, Least, Measurement, Rows, above, bootstrap, low_above
 
 _BAI = "Bai et al. 2019"
 
@@ -21,22 +21,6 @@ def gain(kind: str, key: str, over: str, sign: int = 1) -> Callable[[Rows], Meas
         return bootstrap(found, np.mean) if found else None
 
     return measure
-
-
-def tied(rows: Rows) -> Measurement | None:
-    """Return how much better the trellis network is than the untied one, on digits or on code, the lesser; mean over seeds."""
-
-    def lesser(group: Rows) -> float | None:
-        found = [
-            [group.where(kind=kind, model=model)[key] for model in ("trellis", "untied")]
-            for kind, key in (("digits", "accuracy"), ("code", "nll"))
-        ]
-        if not all(all(pair) for pair in found):
-            return None
-        (accuracy, untied), (nll, nll_untied) = found
-        return min(accuracy[0] - untied[0], nll_untied[0] - nll[0])
-
-    return EachSeed(lesser)(rows)
 
 
 def exact(rows: Rows) -> Measurement | None:
@@ -78,23 +62,6 @@ CLAIMS = (
         condition=low_above(0.0, of="accuracy less the LSTM's, permuted digits, mean over seeds,"),
         tried="After these 12 epochs the LSTM has 0.63 (0.60 to 0.68 by seed), far below the printed 92 to 95 %, which are of "
         "MNIST. No longer training on digits was run: with more of it the LSTM may come nearer.",
-    ).also_stopped(Least),
-    Claim(
-        id="trellis.tying",
-        text="Weights in common cost little beside weights of each level's own.",
-        source="ours; issue 21",
-        measure=tied,
-        condition=at_least(
-            -0.02,
-            of="accuracy on permuted digits less that of untied weights, or their negative log-likelihood a token of code less "
-            "its own, the lesser, mean over seeds,",
-        ).instead_of(
-            at_least(-0.02, of="accuracy less that of untied weights, permuted digits, mean over seeds,"),
-            "It was asked of digits alone: on code, in the same rows, weights in common cost 0.13 to 0.64 nats a token.",
-            gain("digits", "accuracy", "untied"),
-        ),
-        kind="ours",
-        tried="Code was asked for after the rows had been read. On digits weights in common cost 0.01 of accuracy on average.",
     ).also_stopped(Least),
     Claim(
         id="trellis.code",

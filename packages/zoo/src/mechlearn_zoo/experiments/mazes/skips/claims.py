@@ -40,21 +40,7 @@ def less(first: list[float], second: list[float]) -> list[float]:
     return np.subtract(first, second).tolist()
 
 
-def presses(rows: Rows) -> Measurement | None:
-    """Return the share of presses of one-step curiosity in front of the flickering set, median over seeds."""
-    found = last(rows, ("flickering", "next"), "presses")
-    return bootstrap(found) if found else None
-
-
 CLAIMS = (
-    Claim(
-        id="curiosity-skips.couch-potato",
-        text="A set that goes dark after each picture holds one-step curiosity, too.",
-        source="Burda et al. 2018, section 4.2; the flickering set is ours",
-        measure=presses,
-        condition=low_above(0.3, of="share of presses, 0.2 for a random agent, median over seeds,"),
-        kind="control",
-    ),
     Claim(
         id="curiosity-skips.cure",
         text="In front of it a forward model that predicts the easiest of the next frames makes it cover more of the maze.",
@@ -65,31 +51,12 @@ CLAIMS = (
         tried=_SEARCH,
     ),
     Claim(
-        id="curiosity-skips.presses",
-        text="And press less.",
-        source=_OURS,
-        measure=compared(less, ("flickering", "easiest"), ("flickering", "next"), "presses"),
-        condition=high_below(
-            0.0, of="share of presses, the skipping model's less that of the next frame's, median over seeds,"
-        ),
-        kind="ours",
-        tried=_SEARCH,
-    ),
-    Claim(
         id="curiosity-skips.ease",
         text="It is the choice of the easiest that does it: a model held to a random one of the same frames covers less.",
         source=_OURS,
         measure=compared(less, ("flickering", "easiest"), ("flickering", "any")),
         condition=low_above(0.0, of="coverage of the skipping model less that of the random skips', median over seeds,"),
         kind="control",
-    ),
-    Claim(
-        id="curiosity-skips.keeps",
-        text="Without a television skipping costs little of the maze.",
-        source=_OURS,
-        measure=compared(over, ("off", "easiest"), ("off", "next")),
-        condition=low_above(0.8, of="coverage of the skipping model over that of the next frame's, median over seeds,"),
-        kind="ours",
     ),
     Claim(
         id="curiosity-skips.staying",

@@ -10,7 +10,6 @@ import numpy as np
 from claimlab import EARLY_STOPPING, Claim, Condition, Measurement, Rows, bootstrap, low_above
 
 _OURS = "ours; issue 'control'"
-_UNTRIED = "Threshold and memory are those of the other arm; both conditions were written down before any run."
 
 
 def less(arm: str, other: str, key: str = "unseen") -> Callable[[Rows], Measurement | None]:
@@ -73,38 +72,5 @@ CLAIMS = (
             "temporal-mask", "random-mask", "share of the best value, unseen levels, mask's less the random mask's,"
         ),
         kind="control",
-    ),
-    Claim(
-        id="temporal-levels.decay",
-        text="And than Adam with weight decay.",
-        source=_OURS,
-        measure=less_best("temporal-mask", "decay"),
-        condition=ahead("temporal-mask", "decay", "share of the best value, unseen levels, mask's less that with decay,"),
-        kind="ours",
-    ),
-    Claim(
-        id="temporal-levels.gradient-mask",
-        text="The mask on gradients alone, before plain Adam, goes further in unseen levels than Adam, too.",
-        source="ours; mechlearn.agreement.TemporalMask",
-        measure=less_best("gradient-mask", "adam"),
-        condition=ahead(
-            "gradient-mask", "adam", "share of the best value, unseen levels, that mask's less Adam's,", at=("gradients",)
-        ),
-        kind="ours",
-        tried=_UNTRIED,
-    ),
-    Claim(
-        id="temporal-levels.momentum",
-        text="But masking Adam's momentum as well, as algorithm 1 does, goes further.",
-        source="ours; paper algorithm 1 masks what Adam has averaged, without a comparison",
-        measure=less_best("temporal-mask", "gradient-mask"),
-        condition=ahead(
-            "temporal-mask",
-            "gradient-mask",
-            "share of the best value, unseen levels, whole steps' less gradients',",
-            at=("gradients",),
-        ),
-        kind="ours",
-        tried=_UNTRIED,
     ),
 )

@@ -30,15 +30,6 @@ CLAIMS = (
         tried=TWENTY,
     ),
     Claim(
-        id="own-data-codes.linear",
-        text="It is above the pooled linear model, too.",
-        source=SOURCE,
-        measure=difference("AND-mask", MAIN, "pooled linear"),
-        condition=low_above(0.0, of="points over the linear model, mean over seeds,"),
-        kind="ours",
-        tried=TWENTY,
-    ),
-    Claim(
         id="own-data-codes.peers",
         text="It is above IRM, V-REx, Fishr and group DRO.",
         source=SOURCE,
@@ -55,15 +46,6 @@ CLAIMS = (
         condition=low_at_least(-1.0, of="points over pooled in the cell whose mean over seeds is worse,"),
         kind="ours",
         tried=TWENTY,
-    ),
-    Claim(
-        id="own-data-codes.gains",
-        text="Wherever there are codes and the AND-mask gains, Gail-Simon's rule has 80 % of that.",
-        source=SOURCE,
-        measure=share_of_gain("conflict rule", "AND-mask", 0.8, CODED),
-        condition=at_least(0.0, of=_OF_GAIN),
-        kind="ours",
-        tried=CODED_ALONE,
     ),
     Claim(
         id="own-data-codes.cochran",

@@ -68,15 +68,6 @@ CLAIMS = (
         tried=TWENTY,
     ),
     Claim(
-        id="own-data-columns.signs",
-        text="Signs of correlations are a worse score on a tag that most sites share.",
-        source=SOURCE,
-        measure=ahead("cancelled mass", "signs", "tag"),
-        condition=low_above(0.0, of="AUROC over that of signs, mean over seeds,"),
-        kind="ours",
-        tried=TWENTY,
-    ),
-    Claim(
         id="own-data-columns.found",
         text="The audit's flag finds nine of ten planted columns.",
         source=SOURCE,

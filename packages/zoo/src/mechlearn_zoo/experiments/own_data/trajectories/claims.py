@@ -18,7 +18,7 @@ from claimlab import (
     number,
 )
 from mechlearn_zoo.experiments.own_data.measures import SOURCE, mean_of, share
-from mechlearn_zoo.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
+from mechlearn_zoo.experiments.own_data.trajectories.run import CLOCKED, MOTIONS
 
 FIXED = ("fixed steps", "one step all the way")
 TRIED = "Written before any of these trajectories was asked; no setting was searched on them."
@@ -72,15 +72,6 @@ CLAIMS = (
         condition=low_above(0.0, of="per cent of the error, mean over seeds in which 'helps' was said,"),
         kind="ours",
         tried=_STREAMS.format("4.18"),
-    ).also_stopped(Least),
-    Claim(
-        id="own-data-trajectories.waits",
-        text="Where a ball waits at random, skips relative to distance are below the best fixed step.",
-        source=SOURCE,
-        measure=below_fixed("skips relative to distance", WAITING),
-        condition=low_above(0.0, of="per cent of the error on trajectories to come, mean over seeds,"),
-        kind="ours",
-        tried=_STREAMS.format("-2.34 [-3.32, -1.45]"),
     ).also_stopped(Least),
     Claim(
         id="own-data-trajectories.plain",

@@ -82,15 +82,6 @@ CLAIMS = (
         tried=TRIED,
     ),
     Claim(
-        id="own-data-verdict.never-said",
-        text="On tables whose tag holds 'helps' is said of at most 8 in 100, too.",
-        source=SOURCE,
-        measure=share("helps", TAGGED),
-        condition=at_most(0.08, of="share of such tables of which it is said"),
-        kind="ours",
-        tried=TRIED,
-    ),
-    Claim(
         id="own-data-verdict.kept",
         text="The model that is kept is not a point worse than the pooled network at sites to come, on any board.",
         source=SOURCE,

@@ -47,13 +47,4 @@ CLAIMS = (
         kind="control",
         tried=f"{TWENTY} {BY_SEED} Fishr's intervals exceed a point in all three cells; no other way's does.",
     ),
-    Claim(
-        id="own-data-weak.linear",
-        text="With so few rows the pooled linear model is at least as good as the pooled network.",
-        source=SOURCE,
-        measure=least(("pooled linear",), (POOLED,), ALL),
-        condition=low_at_least(-1.0, of="points over pooled in the cell whose mean over seeds is worst,"),
-        kind="ours",
-        tried=TWENTY,
-    ),
 )

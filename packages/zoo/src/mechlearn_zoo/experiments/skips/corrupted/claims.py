@@ -100,15 +100,6 @@ CLAIMS = (
         tried=_TRIED,
     ).also_stopped(Least),
     Claim(
-        id="skips-corrupted.missing",
-        text="ASI is more robust than a fixed step where half of the frames are missing.",
-        source=_SOURCE,
-        kind="hypothesis",
-        measure=_if_something_is_lost("missing-50", _loses_less("missing-50")),
-        condition=_robust("missing-50"),
-        tried=_TRIED,
-    ).also_stopped(Least, where_stopped(_loses_less("missing-50"))),
-    Claim(
         id="skips-corrupted.missing-ahead",
         text="Where half of the frames are missing, ASI shows the right outcome more often than every fixed step.",
         source=_SOURCE,

@@ -1,6 +1,6 @@
 """What is claimed of options and actions; written before any judged run. Differences are within a seed: same walks."""
 
-from claimlab import Claim, Greatest, Least, Paired, high_below, low_above
+from claimlab import Claim, Least, low_above
 from mechlearn_zoo.experiments.skips.comparing.measures import above_frequent, ahead
 
 _SOURCE = "thesis section 2.5: options with skips learnt jointly; no numbers"
@@ -57,15 +57,6 @@ CLAIMS = (
         "of skips to options' ends alone",
         "-0.057 [-0.165, -0.020]",
     ),
-    Claim(
-        id="skips-options.reach",
-        kind="ours",
-        text="An option's end as a legal match beyond the horizon saves evaluations in a roll-out.",
-        source=_SOURCE,
-        measure=Paired("rollout", {"method": "joint"}, {"method": "within"}, over=True),
-        condition=high_below(0.9, of="evaluations of a roll-out over those within the horizon, median over seeds,"),
-        tried=f"{_TRIED} {_STREAMS.format('0.083 [0.046, 0.165]')}",
-    ).also_stopped(Greatest),
     _hypothesis(
         "actions",
         "With the coming actions known, ASI ends right more often than steps of 4 frames.",
@@ -81,14 +72,6 @@ CLAIMS = (
         "of steps of 1",
         "0.110 [0.005, 0.182]",
         _ACTIONS,
-    ),
-    _hypothesis(
-        "window",
-        "A model that skips should see the actions that it may skip over: the one that acts is not enough.",
-        ("actions", "actions-blind"),
-        "with the acting push alone",
-        "0.053 [-0.040, 0.100]",
-        "ours; `Actions` gives a window",
     ),
     Claim(
         id="skips-options.learnt",

@@ -58,13 +58,4 @@ CLAIMS = (
         condition=high_at_most(0.1, of="test accuracy of parts less that of whole frames, twins, median over seeds,"),
         tried=_TRIED,
     ).also_stopped(Greatest),
-    Claim(
-        kind="ours",
-        id="skips-parts.over-six",
-        text="They end right more often than by fixed steps of 6, too.",
-        source=_SOURCE,
-        measure=_difference("two", "accuracy", "fixed-6"),
-        condition=low_above(0, of="test accuracy of parts less that of fixed steps of 6, median over seeds,"),
-        tried=_TRIED,
-    ).also_stopped(Least),
 )

@@ -56,12 +56,6 @@ def beyond_control(rows: Rows, method: str) -> list[float]:
     return [ours[seed] - control[seed] for seed in ours if seed in control]
 
 
-def over_stopped(rows: Rows, method: str) -> list[float]:
-    """Return, for each seed, ASI's accuracy at the end less a method's at its best check, on standard boards throughout."""
-    ours, theirs = (of_schedule(rows, "switch").where(method=name).by("seed") for name in ("asi", method))
-    return [ours[seed]["accuracy"][-1] - max(some["accuracy"]) for seed, some in theirs.items() if seed in ours]
-
-
 def easier(rows: Rows, method: str) -> list[float]:
     """Return, for each seed, accuracy without bounce before the switch less that on standard boards of training on these."""
     found: list[float] = []
@@ -195,18 +189,6 @@ CLAIMS = (
         )
         .at(*CONTROLLED),
         tried=f"{_CONTROL} {_STEPS}",
-    ),
-    Claim(
-        id="skips-perturbation.over-early-stopping",
-        kind="ours",
-        text="ASI at the end is above fixed steps that stopped at their best check, before the switch or after it.",
-        source="ours: all checks are on standard boards, so that whoever has these can stop",
-        measure=_fixed(over_stopped, largest=False),
-        condition=low_above(
-            0, of="accuracy less that at the best check of the fixed step for which the difference is least, median over seeds,"
-        ).at(*CONTROLLED),
-        tried="Written with the rows of control known. The best check is chosen on the boards on which it is measured, in "
-        f"favour of stopping; rows have no others. {_STEPS}",
     ),
     Claim(
         id="skips-perturbation.easier",

@@ -176,7 +176,6 @@ _ABOVE = tuple(
         tried="A search of few trials, all on one data set; --seeds adds trials. The thesis has nine for each method.",
     ).also_stopped(Least, where_stopped(_over(over)))
     for name, over, what in (
-        ("above-1", "fixed-1", "the fixed step of 1"),
         ("above-2", "fixed-2", "the fixed step of 2"),
         ("above-3", "fixed-3", "the fixed step of 3"),
         ("exploration", "asi-no-exploration", "ASI without exploration"),
@@ -210,15 +209,6 @@ CLAIMS = (
         measure=_of("funnel-board", further_horizon),
         condition=_near_20("funnel-board"),
         tried="Written after these rows had been recorded.",
-    ),
-    Claim(
-        id="skips-search.horizon-room-runner",
-        text="On Room runner, too, a horizon of about 20 frames is best.",
-        source="thesis section 2.3.2, tables A.1 and A.2",
-        printed="20",
-        measure=_of("room-runner", further_horizon),
-        condition=_near_20("room-runner"),
-        tried="Measured by --task room-runner, which has not been run.",
     ),
     Claim(
         id="skips-search.architectures",

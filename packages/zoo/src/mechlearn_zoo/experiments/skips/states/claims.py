@@ -114,14 +114,6 @@ CLAIMS = (
         kind="ours",
     ).also_stopped(Greatest),
     Claim(
-        id="skips-states.relative-hopper",
-        text="On a falling body relative skips end nearer than plain ASI.",
-        source=_SOURCE,
-        measure=least("hopper", "final"),
-        condition=low_above(0.0, of=_OVER_ASI),
-        kind="ours",
-    ).also_stopped(Least),
-    Claim(
         id="skips-states.relative-stops",
         text="So they do where a ball waits at random.",
         source=_SOURCE,
@@ -141,16 +133,6 @@ CLAIMS = (
         tried="Horizons up to 16, three rates, one budget. On the ball every seed chooses fixed steps of 16, two of which "
         "reach its rest whenever it comes to it; direct prediction is nearer still.",
     ).also_stopped(Greatest),
-    Claim(
-        id="skips-states.off-path",
-        text="Where a ball waits at random their states lie nearer to the true path than those of the best fixed step.",
-        source=_SOURCE,
-        measure=gain("stops", "off_path", ("relative",), "fixed"),
-        condition=low_above(0.0, of="off-path error of the fixed step less that of relative skips, mean over seeds,"),
-        kind="ours",
-        tried="The same trials; nothing was changed after these rows. A prototype had relative skips ahead on another such "
-        "ball, with twelve frames a skip at most.",
-    ).also_stopped(Least),
     Claim(
         id="skips-states.clocked",
         text="In worlds that go by a clock there is nothing to skip for: no ASI, relative or not, ends nearer than the best "

@@ -9,19 +9,14 @@ from claimlab import (
     Least,
     Measurement,
     OverSeeds,
-    Paired,
     Row,
     Rows,
     Scalar,
     bootstrap,
-    high_at_most,
     high_below,
     low_above,
     number,
 )
-
-FREELY: dict[str, Scalar] = {"kind": "balls", "method": "fixed", "matching": "greedy"}
-"""Rows of fixed steps that are matched as freely as ASI."""
 
 OVER_BOUNCES: dict[str, Scalar] = {"kind": "balls", "method": "asi", "at": "bounces"}
 """Rows of ASI's predictions that leave out slow frames."""
@@ -59,11 +54,6 @@ def share_to_ball(rows: Rows) -> float | None:
     return sum(some["slow_to_ball"]) / max(1.0, sum(some["slow"])) if some else None
 
 
-def ball_distance(rows: Rows) -> float | None:
-    """Return the median distance in radii over bounces; None for a seed in which no ball is left, which `with_ball` counts."""
-    return next((number(row, "distance") for row in rows.where(**OVER_BOUNCES) if row["distance"] is not None), None)
-
-
 def beyond_placebos(rows: Rows) -> float | None:
     """Return how much more often ASI's ball is near the matched one, over bounces, than by the best placebo."""
     return next((number(row, "near") - max(number(row, name) for name in PLACEBOS) for row in rows.where(**OVER_BOUNCES)), None)
@@ -79,10 +69,6 @@ def _learnt(rows: Rows) -> bool:
     """Whether fixed steps have learnt something, in the median."""
     found = rows.where(kind="fixed", matching="greedy")
     return bool(found) and float(np.median(found["accuracy"])) >= LEARNT
-
-
-def _near_beyond_fixed(rows: Rows) -> Measurement | None:
-    return Paired("near", OVER_BOUNCES, {**FREELY, "at": "bounces"})(rows) if _learnt(rows) else None
 
 
 def _ratio_beyond_fixed(rows: Rows) -> Measurement | None:
@@ -130,26 +116,6 @@ CLAIMS = (
     ).also_stopped(Least, trainings="it"),
     Claim(
         kind="ours",
-        id="skips-timeline.ball-stays",
-        text="Where it skips a bounce the ball has not faded: it is in the predicted picture.",
-        source="ours, after thesis section 2.3.3",
-        measure=OverSeeds("with_ball", OVER_BOUNCES),
-        condition=low_above(0.75, of="share of predictions over bounces that show half a ball or more, median over seeds,"),
-        tried=_TRIED,
-    ).also_stopped(Least, trainings="it"),
-    Claim(
-        kind="ours",
-        id="skips-timeline.ball-place",
-        text="Where it skips a bounce the predicted ball is at the ball of the frame that it is matched with.",
-        source="ours, after thesis section 2.3.3",
-        measure=EachSeed(ball_distance, np.median),
-        condition=high_at_most(
-            1, of="median distance in radii, of predictions over bounces that show a ball, median over seeds,"
-        ),
-        tried=_TRIED,
-    ).also_stopped(Greatest, trainings="it"),
-    Claim(
-        kind="ours",
         id="skips-timeline.bounces-to-ball",
         text="Most slow frames that it leaves out lie on the way to the ball, not to one that has faded or strayed.",
         source="ours, after thesis section 2.3.3",
@@ -175,21 +141,6 @@ CLAIMS = (
         + " At the ends alone it holds, 0.284 [0.208, 0.539]; a record before, of an older source on another processor, "
         "had 0.239 [0.087, 0.462] there.",
     ).also_stopped(Least, trainings="it"),
-    Claim(
-        kind="ours",
-        id="skips-timeline.ball-fixed",
-        text="Over bounces its ball is at the matched one more often than that of fixed steps of about the same mean length.",
-        source="ours, after thesis section 2.3.3",
-        measure=_near_beyond_fixed,
-        condition=low_above(
-            0,
-            of="share of predictions over bounces with a ball within a radius, less that of fixed steps that have learnt "
-            "something, matched as freely, median over seeds,",
-        ),
-        tried=_TRIED
-        + " At the ends alone it holds, 0.312 [0.101, 0.357]; a record before, of an older source on another processor, "
-        "had 0.108 [-0.234, 0.468] there.",
-    ).also_stopped(Least),
     Claim(
         kind="control",
         id="skips-timeline.bouncing-control",

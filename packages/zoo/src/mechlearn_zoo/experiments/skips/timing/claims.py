@@ -13,14 +13,11 @@ from claimlab import (
     Rows,
     bootstrap,
     high_at_most,
-    high_below,
     low_above,
     number,
-    where_stopped,
 )
 
 FIXED = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "fixed-16")
-ASI = ("asi", "asi-exploration")
 
 
 def differences(rows: Rows, timing: str, columns: str, ours: str, theirs: str) -> list[float]:
@@ -49,37 +46,6 @@ def _from_path(timing: str, columns: str = "off_path coverage") -> Measure:
         return bootstrap(found) if found else None
 
     return measure
-
-
-CHANCE = 0.25
-"""Share of right labels of whoever guesses among four quarters."""
-
-
-def _if_learnt(measure: Measure) -> Measure:
-    """None where no ASI is established to do better than guessing."""
-
-    def measured(rows: Rows) -> Measurement | None:
-        labels = [rows.where(timing="random", method=method)["label"] for method in ASI]
-        learnt = any(bootstrap(found).low > CHANCE for found in labels if found)
-        return measure(rows) if learnt else None
-
-    return measured
-
-
-def _over_asi(rows: Rows) -> Measurement | None:
-    found = _closest(rows, "random", "label", ASI, lower_is_better=False)
-    return bootstrap(found) if found else None
-
-
-def _asi_over_eight(rows: Rows) -> Measurement | None:
-    pairs = [differences(rows, "random", "label", method, "fixed-8") for method in ASI]
-    best = max((each for each in pairs if each), key=lambda each: float(np.median(each)), default=[])
-    return bootstrap(best) if best else None
-
-
-def _over_eight(rows: Rows) -> Measurement | None:
-    found = differences(rows, "random", "label", "relative", "fixed-8")
-    return bootstrap(found) if found else None
 
 
 _TRIED = (
@@ -123,42 +89,4 @@ CLAIMS = (
         ),
         tried=f"{_TRIED} That both ways are asked was written after the rows had been read.",
     ).also_stopped(Greatest),
-    Claim(
-        kind="ours",
-        id="skips-timing.over-asi",
-        text="Where timing is random, relative skips show the right label more often than plain ASI, exploring or not.",
-        source="ours, past thesis section 2.2",
-        measure=_if_learnt(_over_asi),
-        condition=low_above(
-            0, of="share of right labels, less that of the better ASI, one of which is above guessing, median over seeds,"
-        ).instead_of(
-            low_above(0, of="share of right labels, less that of the better ASI, median over seeds,"),
-            "Whatever has learnt something passed, steps of 8, too: of four labels ASI shows the right one in 0.265 "
-            "[0.218, 0.28] and, exploring, in 0.273 [0.235, 0.29], which is guessing.",
-            _over_asi,
-        ),
-        tried=_TRIED,
-    ).also_stopped(Least, where_stopped(_over_asi)),
-    Claim(
-        kind="ours",
-        id="skips-timing.asi-below-eight",
-        text="On states, where the nearest frame is the cheapest, plain ASI shows the right label less often than a fixed step "
-        "of 8, even where timing is random; the thesis compares with steps of 1 to 3.",
-        source="ours, past thesis section 2.3",
-        measure=_asi_over_eight,
-        condition=high_below(
-            0, of="share of right labels of the better ASI, less that of the fixed step of 8, median over seeds,"
-        ),
-        tried=_TRIED,
-    ).also_stopped(Greatest),
-    Claim(
-        kind="ours",
-        id="skips-timing.over-eight",
-        text="With about as few evaluations a roll-out, relative skips show the right label more often than a fixed step of 8 "
-        "where timing is random.",
-        source="ours, past thesis section 2.2",
-        measure=_over_eight,
-        condition=low_above(0, of="share of right labels, less that of the fixed step of 8, median over seeds,"),
-        tried=_TRIED,
-    ).also_stopped(Least),
 )

@@ -1,8 +1,6 @@
 """What is claimed of values from roll-outs, and how it is measured: within a seed, whose methods share boards and starts."""
 
-import numpy as np
-
-from claimlab import Claim, Least, Measurement, Rows, bootstrap, high_below, low_above, number, where_stopped
+from claimlab import Claim, Least, Measurement, Rows, bootstrap, high_below, low_above, number
 
 
 def errors(rows: Rows, method: str) -> dict[float, float]:
@@ -19,24 +17,6 @@ def _less(rows: Rows, theirs: str) -> Measurement | None:
     ours, others = errors(rows, "asi"), errors(rows, theirs)
     found = [others[seed] - ours[seed] for seed in sorted(ours.keys() & others.keys())]
     return bootstrap(found) if found else None
-
-
-def _best_fixed(rows: Rows) -> str | None:
-    """The fixed step of least error in the median."""
-    steps = [step for step in ("fixed-3", "fixed-6") if errors(rows, step)]
-    return min(steps, key=lambda step: float(np.median(list(errors(rows, step).values()))), default=None)
-
-
-def _less_than_fixed(rows: Rows) -> Measurement | None:
-    best = _best_fixed(rows)
-    return None if best is None else _less(rows, best)
-
-
-def _less_than_learnt(rows: Rows) -> Measurement | None:
-    """None where the better fixed step is no better, in the median, than the mean value, whose error is 1."""
-    best = _best_fixed(rows)
-    learnt = best is not None and float(np.median(list(errors(rows, best).values()))) < 1
-    return _less_than_fixed(rows) if learnt else None
 
 
 def _less_than_regression(rows: Rows) -> Measurement | None:
@@ -58,21 +38,6 @@ CLAIMS = (
         condition=high_below(0.5, of="squared error over that of the mean value, median over seeds,"),
         tried=_TRIED,
     ),
-    Claim(
-        kind="hypothesis",
-        id="skips-values.over-fixed",
-        text="They value it better than roll-outs by fixed steps of 3 and 6.",
-        source=_SOURCE,
-        measure=_less_than_learnt,
-        condition=low_above(
-            0, of="error of the better fixed step, if it is below that of the mean value, less that of ASI, median over seeds,"
-        ).instead_of(
-            low_above(0, of="error of the better fixed step less that of ASI, median over seeds,"),
-            "The mean value passed: its error is 1, that of steps of 3 is 4.36 and of steps of 6 8.22 in the median.",
-            _less_than_fixed,
-        ),
-        tried=f"{_TRIED} ASI's own error is 0.98 in the median: above the mean value's on three seeds of six.",
-    ).also_stopped(Least, where_stopped(_less_than_fixed)),
     Claim(
         kind="hypothesis",
         id="skips-values.over-regression",

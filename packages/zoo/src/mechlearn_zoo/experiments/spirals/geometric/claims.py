@@ -3,7 +3,6 @@
 from claimlab import (
     Claim,
     Greatest,
-    Least,
     Measure,
     Measurement,
     OverSeeds,
@@ -11,7 +10,6 @@ from claimlab import (
     at_least,
     bootstrap,
     high_at_most,
-    high_below,
     low_above,
     low_at_least,
     number,
@@ -92,25 +90,6 @@ CLAIMS = (
         tried=_TRIED,
     ),
     Claim(
-        id="spirals-geometric.sign",
-        kind="ours",
-        text="Adam minds lost magnitudes less: the unanimous sign alone is nearer to the AND-mask under Adam than under SGD.",
-        source="ours; a control of limitation (iv): the mask without any magnitude",
-        measure=less("cosine_sign", _of("adam"), _of("sgd")),
-        condition=low_above(0.2, of="cosine with the AND-mask's step under Adam less that under SGD, median over seeds,"),
-        tried=_TRIED,
-    ),
-    Claim(
-        id="spirals-geometric.sgd",
-        kind="ours",
-        text="Under SGD it is another direction than the AND-mask.",
-        source="ours; limitation (iv) the other way round",
-        measure=_steps("cosine_geometric", "sgd"),
-        condition=high_below(0.9, of="cosine between SGD's steps by either on the AND-mask's path, median over seeds,"),
-        tried="Seed 1000 had spoken against it: where all environments have one sign their magnitudes are alike, so that both "
-        "means point the same way. The condition is what the sentence says and was kept.",
-    ),
-    Claim(
         id="spirals-geometric.length",
         kind="ours",
         text="What SGD does not ignore is the length: it is there that the geometric mean's steps are shorter.",
@@ -119,15 +98,4 @@ CLAIMS = (
         condition=low_above(0.1, of="length over that of the AND-mask's step, under Adam less under SGD, median over seeds,"),
         tried=_TRIED,
     ),
-    Claim(
-        id="spirals-geometric.sgd-outcome",
-        kind="ours",
-        text="Under SGD the two end at different accuracies.",
-        source="ours; limitation (iv) the other way round",
-        measure=_apart("sgd"),
-        condition=low_above(0.05, of=_APART),
-        tried="They end near chance, both: there is little to tell them by. On seed 1000 the AND-mask diverged at SGD's next "
-        "rate, .1. Without rescaling (rates .3 to 10), unanimity of sixteen environments leaves SGD nearly nothing to follow, "
-        "and without shortcuts not much more.",
-    ).also_stopped(Least),
 )

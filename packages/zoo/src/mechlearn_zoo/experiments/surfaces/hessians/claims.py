@@ -10,7 +10,6 @@ from claimlab import (
     Measurement,
     Rows,
     Scalar,
-    above,
     between,
     bootstrap,
     high_at_most,
@@ -52,15 +51,6 @@ def _growth(rows: Rows) -> Measurement | None:
         last = group.where(lambda row: number(row, "ratio") >= RATIOS[-1] / 10)
         x = np.log(last["ratio"])
         found.append(min(float(np.polyfit(x, np.log(last[key]), 1)[0]) for key in ("inconsistency", "printed")))
-    return bootstrap(found) if found else None
-
-
-def _off_closed_form(rows: Rows) -> Measurement | None:
-    """How far the volumes' ratio is from (1 + c) / (2 sqrt c), as a share, the largest over curvatures c; median over seeds."""
-    found: list[float] = []
-    for group in rows.where(kind="caption").by("seed").values():
-        forms = [(1 + c) / (2 * c**0.5) for c in group["curvature"]]
-        found.append(max(abs(ratio / form - 1) for ratio, form in zip(group["volume_ratio"], forms, strict=True)))
     return bootstrap(found) if found else None
 
 
@@ -166,33 +156,5 @@ CLAIMS = (
             0.5, of="the lesser slope of log inconsistency and log bound against the log of the curvatures' ratio, 1e5 to 1e6,"
         ),
         tried="Written after these rows had been recorded.",
-    ),
-    Claim(
-        id="hessians.faster",
-        kind="ours",
-        text="Arithmetic: for diag(c, 1) and diag(1, c) the pooled loss curves (1 + c) / (2 sqrt c) times as much as the "
-        "geometric mean, in every direction, and descent near the shared minimum is as much faster.",
-        source="ours, of paper section 2.3, which says much faster of its figure 3",
-        measure=_off_closed_form,
-        condition=high_at_most(
-            1e-9, of="largest distance of a measured ratio from it, as a share, over both captions,"
-        ).instead_of(
-            above(
-                2,
-                of="ratio of the two means' curvatures for diag(0.05, 1) and diag(1, 0.05), both multiples of the identity,",
-            ),
-            "It is a closed form, 2.35 at c = 0.05 whatever a run does, which volume-5 has measured; and its bound was written "
-            "after the rows. Now it is asked whether the means that are computed follow the form.",
-            _Largest("volume_ratio", {"kind": "caption", "curvature": 0.05}),
-        ),
-        tried="No training: how much is much was never asked of a run.",
-    ),
-    Claim(
-        id="hessians.not-commuting",
-        kind="ours",
-        text="The corrected bound also holds for Hessians that do not commute: both sides depend on A^-1 B's eigenvalues.",
-        source="our remark on thesis proposition 3, which assumes diagonal Hessians",
-        measure=_Largest("worst_corrected", {"kind": "random", "commute": False}),
-        condition=high_at_most(1 + 1e-9, of="largest ratio of inconsistency to bound over random rotated pairs"),
     ),
 )

@@ -149,22 +149,6 @@ CLAIMS = (
         + _STREAMS.format("0.156 [0.123, 0.265]"),
     ),
     Claim(
-        id="loss-surface.weight-invariance",
-        text="Normalising each weight is invariant to units, too.",
-        source="ours; an option of the published code",
-        measure=change("weight", "units"),
-        condition=high_at_most(_EXACT, of="largest change of the curve when each unit has a factor of its own"),
-        kind="ours",
-    ),
-    Claim(
-        id="loss-surface.balanced-invariance",
-        text="After balancing the units, filter-normalised slices are, too.",
-        source="ours",
-        measure=change("filter", "balanced"),
-        condition=high_at_most(_EXACT, of="largest change of the balanced network's curve when each unit has its own factor"),
-        kind="ours",
-    ),
-    Claim(
         id="loss-surface.raw-misleads",
         text="Raw slices compare batches by the scale of their weights: weight decay turns the comparison round.",
         source=f"{_SOURCE}, figures 2 and 3",

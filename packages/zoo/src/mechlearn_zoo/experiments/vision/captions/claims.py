@@ -122,18 +122,6 @@ CLAIMS = (
         tried=_ALONE,
     ).also_stopped(Least, unlooked=_UNLOOKED),
     Claim(
-        id="captions.attention-helps-others",
-        text="And so say encoders that neither generator was trained against.",
-        source="ours; the text judges by the encoders that it trains against",
-        measure=less("painted", "right_unseen", {"attention": True}, {"attention": False}),
-        condition=low_above(
-            0.0,
-            of="R-precision of made pictures by the encoders of sentences alone, with attention less without, mean over seeds,",
-        ).at("gan", "paper"),
-        kind="ours",
-        tried=_ALONE,
-    ).also_stopped(Least, unlooked=_UNLOOKED),
-    Claim(
         id="captions.made-fit",
         text="Pictures of both generators fit their captions: the claims before are about pictures that do.",
         source="ours; without it they would say nothing",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from claimlab import Claim, Measurement, Rows, at_most, bootstrap, low_above, number
+from claimlab import Claim, Measurement, Rows, bootstrap, low_above, number
 
 _SOURCE = "Parascandolo, Buesing et al. 2020, the grid-world experiment; curves, no numbers"
 BUDGET = 200
@@ -31,12 +31,6 @@ def more(one: str, other: str) -> Callable[[Rows], Measurement | None]:
         return bootstrap(differences, np.mean) if differences else None
 
     return measure
-
-
-def largest_error(rows: Rows) -> Measurement | None:
-    """Return the largest error of any search, each seed's, largest over seeds."""
-    found = [max(group["error"]) for group in rows.where(kind="search").by("seed").values()]
-    return bootstrap(found, np.max) if found else None
 
 
 CLAIMS = (
@@ -75,13 +69,5 @@ CLAIMS = (
         measure=more("divided", "straight-line"),
         condition=low_above(0.0, of="share of mazes, less with the line's middle, mean over seeds,"),
         kind="control",
-    ),
-    Claim(
-        id="divide-and-conquer.exact",
-        text="The value of every plan is the product along it, and none lies above the closure of the whole maze.",
-        source="ours",
-        measure=largest_error,
-        condition=at_most(1e-12, of="largest error of any search"),
-        kind="ours",
     ),
 )

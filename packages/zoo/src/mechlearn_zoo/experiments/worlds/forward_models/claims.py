@@ -107,21 +107,6 @@ CLAIMS = (
         "target. In a thousand steps memory costs more than relations give, at any learning rate (Settings in the README).",
     ),
     Claim(
-        id="forward-models.relations-without-memory",
-        text="Who predicts an agent should look at the others; without memory, which learns slowly, in a thousand steps.",
-        source="ours; the claim above, with the text's ablation",
-        measure=over_best("each alone", "relational without memory"),
-        condition=_ahead(
-            "next-action accuracy, relational without memory less each agent by itself",
-            Paired(
-                "accuracy", {"kind": "final", "model": "relational without memory"}, {"kind": "final", "model": "each alone"}
-            ),
-            0.02,
-        ),
-        kind="ours",
-        tried="Written when three of quick's six seeds and those of longer had been recorded.",
-    ),
-    Claim(
         id="forward-models.beats-flat",
         text="And by relations rather than by one row of everything.",
         source=_SOURCE,

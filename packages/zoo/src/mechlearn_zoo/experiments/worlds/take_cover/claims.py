@@ -7,14 +7,11 @@ https://github.com/ctallec/world-models (docs/README.md).
 
 from collections.abc import Callable
 
-from claimlab import Claim, EachSeed, Least, Rows, at_least, low_above, number
+from claimlab import Claim, EachSeed, Rows, low_above, number
 
 PRESETS = ("quick", "doom", "paper")
 IN_WORLD = ("quick", "car")
 """Presets with controllers that are evolved in the world."""
-
-OF_ROOMS = ("quick", "rooms")
-"""Presets with rooms; `quick` has no looks."""
 
 
 def final(rows: Rows, method: str, key: str = "actual") -> float | None:
@@ -39,14 +36,6 @@ def gap(rows: Rows, method: str) -> float | None:
     """Return how much higher a controller scores in its dream than in the world."""
     virtual, actual = final(rows, method, "virtual"), final(rows, method)
     return virtual - actual if virtual is not None and actual is not None else None
-
-
-def room(rows: Rows, rule: str, key: str, less: str | None = None) -> float | None:
-    """Return a number of an M that was trained in rooms, less another one of it if named."""
-    found = rows.where(kind="room", rule=rule)
-    if not found or None in (found[0][key], found[0][less or key]):  # no end in the held-out episodes
-        return None
-    return number(found[0], key) - (number(found[0], less) if less else 0.0)
 
 
 def difference(one: Callable[[Rows], float | None], other: Callable[[Rows], float | None]) -> Callable[[Rows], float | None]:
@@ -123,45 +112,5 @@ CLAIMS = (
         condition=low_above(0.0, of="return in the world, trained less untrained M, mean over seeds,").at(*IN_WORLD),
         kind="control",
         tried=LONGER,
-    ),
-    Claim(
-        id="take-cover.rooms-mislead",
-        text="Codes of the rooms mislead an M that is trained by averaging: in a new room it foretells ends less well.",
-        source="ours; without it the next claims would say nothing",
-        measure=EachSeed(lambda rows: room(rows, "averaging", "known", "new")),
-        condition=low_above(0.01, of="averaging's area under ROC of ends, known less new rooms, mean over seeds,").at(
-            *OF_ROOMS
-        ),
-        kind="control",
-    ).also_stopped(Least, trainings="it", unlooked=("quick",)),
-    Claim(
-        id="take-cover.new-room",
-        text="The AND-mask over rooms keeps what all rooms share, and foretells ends better in a new one.",
-        source="ours",
-        measure=EachSeed(difference(lambda rows: room(rows, "AND-mask", "new"), lambda rows: room(rows, "averaging", "new"))),
-        condition=low_above(0.0, of="area under ROC of ends, AND-mask less averaging, mean over seeds,").at(*OF_ROOMS),
-        kind="ours",
-    ).also_stopped(Least, unlooked=("quick",)),
-    Claim(
-        id="take-cover.new-room-dreams",
-        text="A controller from its dream survives longer in a room without codes.",
-        source="ours",
-        measure=EachSeed(difference(lambda rows: final(rows, "rooms, AND-mask"), lambda rows: final(rows, "rooms, averaging"))),
-        condition=low_above(0.0, of="return in the world, AND-mask less averaging, mean over seeds,").at(*OF_ROOMS),
-        kind="ours",
-        tried="The mask's threshold was not searched. With a new room's codes its M foretells ends better than averaging's. "
-        "Without any, as in the dreams that the controllers are from, it does a little worse: the area under ROC less "
-        "averaging's is -0.034 [-0.046, -0.018] in quick, below 0 on five of six seeds; about -0.01 on other seeds after 200 "
-        "steps on rooms. The controllers are now better, now worse after these 200, and after the 140 of quick worse on five "
-        "seeds of six; there they survive 43.6 steps on average, the random policy 49.9, and less long than it on five of six "
-        "seeds. More than 200 were not tried.",
-    ).also_stopped(Least, trainings="either M", unlooked=("quick",)),
-    Claim(
-        id="take-cover.car-racing",
-        text="Car racing is solved.",
-        source="Ha and Schmidhuber 2018, table 1",
-        printed="906 +- 21 over 100 trials",
-        measure=EachSeed(lambda rows: final(rows, "z-h")),
-        condition=at_least(900, of="mean return over 100 trials").at("car"),
     ),
 )

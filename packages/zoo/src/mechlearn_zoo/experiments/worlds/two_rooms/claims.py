@@ -28,16 +28,6 @@ def less(key: str, one: str, other: str) -> Callable[[Rows], Measurement | None]
     return measure
 
 
-def mean_of(key: str, method: str) -> Callable[[Rows], Measurement | None]:
-    """Return a measure: a way's score, mean over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        found = rows.where(kind="final", method=method)[key]
-        return bootstrap(found, np.mean) if found else None
-
-    return measure
-
-
 CLAIMS = (
     Claim(
         id="two-rooms.respects-the-wall",
@@ -84,13 +74,4 @@ CLAIMS = (
         tried="On seed 1000, before the record, states learnt by contrast were far ahead in both measures, with each "
         "step's pair decoded by itself; with points chosen for a whole plan they are ahead still.",
     ).also_stopped(Least),
-    Claim(
-        id="two-rooms.transitions",
-        text="T is what the data do from state to state.",
-        source="ours",
-        measure=mean_of("distance", "causal"),
-        condition=high_below(0.3, of="total variation from the counted transitions, mean over states and seeds,").at(*_ALL),
-        kind="ours",
-        tried="It held in quick's record and not in that of lamps, made later; why was not looked into, and nothing was tried.",
-    ),
 )

@@ -1,0 +1,153 @@
+"""Which modules an experiment's rows can depend on: what its `run`, its presets and its ranges reach by imports.
+
+Imports are read from the sources, and names are followed through re-exports to the module that defines them. Modules outside
+the project's packages are not followed: their versions stand beside the rows. Of the lab, `CORE` always counts, and a module
+that an experiment names counts alone, unless it only describes experiments.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from claimlab.running.provenance.syntax import parsed
+
+LAB = __name__.partition(".")[0]
+
+CORE = (
+    "rows", "values", "fields", "running.rowfiles", "running.workers.worker", "running.checkpoints.files",
+    "running.checkpoints.halves", "running.checkpoints.loops", "running.checkpoints.parts", "running.checkpoints.state",
+    "running.checkpoints.stopping",
+)  # fmt: skip
+"""Modules of the lab that make rows of what an experiment yields, or keep what it computes from."""
+
+DESCRIBING = ("experiment", "sweeping", "errors", "drawing", "conditions")
+"""Modules and packages of the lab that say something about an experiment, or refuse it, and put nothing into a row."""
+
+FIELDS = ("run", "presets", "ranges")
+"""What `Experiment(...)` is given that rows come from."""
+
+
+@dataclass(frozen=True)
+class Modules:
+    """The modules of some top-level packages.
+
+    Args:
+        folders: where each lies, by its name.
+    """
+
+    folders: tuple[tuple[str, Path], ...]
+
+    def find(self, module: str) -> Path | None:
+        """Return a module's file, None if there is none."""
+        top, *inner = module.split(".")
+        folder = dict(self.folders).get(top)
+        if folder is None:
+            return None
+        base = folder.joinpath(*inner)
+        return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
+
+    def resolve(self, module: str, name: str) -> str | None:
+        """Return the module that `from module import name` takes its name from; None outside of these packages."""
+        seen = set[tuple[str, str]]()
+        while (module, name) not in seen:
+            seen.add((module, name))
+            if self.find(f"{module}.{name}"):
+                return f"{module}.{name}"
+            path = self.find(module)
+            if path is None:
+                return None
+            further = _exported(path.read_bytes()).get(name)
+            if further is None or self.find(further[0]) is None:
+                return module
+            module, name = further
+        return module
+
+    def named(self, module: str) -> Iterator[str]:
+        """Yield the modules that one imports, in functions too, but not for annotations alone."""
+        path = self.find(module)
+        if path is None:
+            return
+        for source, name in _imported(path.read_bytes()):
+            found = self.resolve(source, name) if name else (source if self.find(source) else None)
+            if found is not None:
+                yield found
+
+
+def reached(modules: Modules, experiment: str) -> list[str]:
+    """Return the modules that an experiment's rows can depend on, sorted; its own `__init__` is not among them.
+
+    Args:
+        modules: those of the project's packages.
+        experiment: the module that defines it.
+    """
+    found, waiting = {f"{LAB}.{name}" for name in CORE}, [*_roots(modules, experiment)]
+    while waiting:
+        module = waiting.pop()
+        if module in found or _describes(module):
+            continue
+        found.add(module)
+        if module.partition(".")[0] != LAB:
+            waiting += modules.named(module)
+    return sorted(module for module in found if modules.find(module))
+
+
+def stated(content: bytes) -> list[ast.expr]:
+    """Return what an experiment's `__init__` gives to the `FIELDS` of `Experiment(...)`."""
+    for node in ast.walk(parsed(content)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            return [given[name] for name in FIELDS if name in given]
+    return []
+
+
+def _roots(modules: Modules, experiment: str) -> Iterator[str]:
+    path = modules.find(experiment)
+    if path is None:
+        return
+    content = path.read_bytes()
+    names = {node.id for value in stated(content) for node in ast.walk(value) if isinstance(node, ast.Name)}
+    given = _exported(content)
+    if not names or not names <= given.keys():  # something is made in the file itself
+        yield from modules.named(experiment)
+        return
+    for name in sorted(names):
+        found = modules.resolve(*given[name])
+        if found is not None:
+            yield found
+
+
+def _describes(module: str) -> bool:
+    top, _, inner = module.partition(".")
+    return top == LAB and (inner == "" or inner.partition(".")[0] in DESCRIBING)
+
+
+@functools.lru_cache(maxsize=4096)
+def _imported(content: bytes) -> tuple[tuple[str, str], ...]:
+    """Return what a source imports: a module and a name of it, or no name where the module itself is asked for."""
+    return tuple(_imports(parsed(content).body))
+
+
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            yield from _imports(node.orelse)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
+        else:
+            yield from _imports(ast.iter_child_nodes(node))
+
+
+@functools.lru_cache(maxsize=4096)
+def _exported(content: bytes) -> dict[str, tuple[str, str]]:
+    """Return where a module's imported names come from, by the name that they have in it."""
+    found: dict[str, tuple[str, str]] = {}
+    for node in parsed(content).body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: (node.module or "", alias.name) for alias in node.names}
+    return found

@@ -1,0 +1,31 @@
+import pytest
+
+from claimlab.errors import LabError
+from claimlab.showing.facts import FILE, explanations
+
+
+def test_facts_say_which_of_four(tmp_path):
+    tmp_path.joinpath(FILE).write_text(
+        '[[failing]]\nis = "budget"\nwhy = "its slope"\nclaims = ["a.one", "a.two"]\n'
+        '[[failing]]\nis = "open"\nwhy = "flat"\nclaims = ["b.one"]\n'
+    )
+    assert explanations(tmp_path) == {"a.one": "budget", "a.two": "budget", "b.one": "open"}
+    assert explanations(tmp_path / "family") == explanations(tmp_path)
+
+
+def test_no_facts_say_nothing(tmp_path):
+    assert explanations(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[[failing", "must be TOML"),
+        ('[[failing]]\nis = "luck"\nwhy = "x"\nclaims = []\n', "one of the text's mistake, another reading, budget, open"),
+        ('[[failing]]\nis = "open"\nclaims = []\n', "`why`"),
+    ],
+)
+def test_a_damaged_file_is_a_sentence(tmp_path, text, sentence):
+    tmp_path.joinpath(FILE).write_text(text)
+    with pytest.raises(LabError, match=sentence):
+        explanations(tmp_path)
