@@ -33,8 +33,3 @@ def test_a_record_that_others_made_is_left_out(tmp_path):
     folder.mkdir(parents=True)
     (folder / "claims.json").write_text('{"name": "unknown", "older": [], "claims": [], "seeds": [1], "seconds": 1}')
     assert len(measured.experiments(tmp_path).splitlines()) == 2
-
-
-def test_the_simulators_of_the_page_exist():
-    named = set(re.findall(r"`(mechlearn_zoo\.tasks\.agents\.\w+)\.\w+`", PAGE))
-    assert named == {"mechlearn_zoo.tasks.agents.atari", "mechlearn_zoo.tasks.agents.rooms"}

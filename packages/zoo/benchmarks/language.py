@@ -33,6 +33,8 @@ from torch import Generator, Tensor, nn
 
 from claimlab import Row
 from mechlearn_zoo.experiments.language.eager.attention import Attention
+from mechlearn_zoo.experiments.language.eager.reorderings import FILLERS, reorderings, vocabulary
+from mechlearn_zoo.experiments.language.winograd.schema_world import SchemaWorld
 from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible
 from mechlearn_zoo.methods.language.eager import IGNORED, EagerTranslator, eager_loss, stacked
 from mechlearn_zoo.methods.language.grammar import EmbeddingGrammar, Vectors
@@ -46,8 +48,6 @@ from mechlearn_zoo.methods.language.step_model import RecurrentModel
 from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet
 from mechlearn_zoo.methods.language.vocabulary import BEGIN, END, MASK
 from mechlearn_zoo.nn.transformer import from_bert
-from mechlearn_zoo.tasks.text.reorderings import FILLERS, reorderings, vocabulary
-from mechlearn_zoo.tasks.text.schema_world import SchemaWorld
 
 Announce = Callable[[str], None]
 LANGUAGE = "pip install 'mechlearn-zoo[language]'"

@@ -19,13 +19,13 @@ from torch import Generator, Tensor
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 from claimlab import Row
+from mechlearn_zoo.experiments.worlds.take_cover.take_cover import TakeCover
 from mechlearn_zoo.methods.worlds.acting import LinearController, Watched, World, population_returns
 from mechlearn_zoo.methods.worlds.dividing import closure
 from mechlearn_zoo.methods.worlds.dreaming import DreamWorld
 from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
 from mechlearn_zoo.nn.autoencoders import ConvVAE
 from mechlearn_zoo.nn.mixtures import mixture_log_prob
-from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 
 Announce = Callable[[str], None]
 

@@ -32,7 +32,14 @@ BETWEEN = ("<@beartype", *(str(Path(package.__file__).parent) for package in (to
 BUILDERS = ("as_torch",)
 """Functions that build a model from another package's."""
 
-WORLDS = (str(PACKAGES / "zoo/src/mechlearn_zoo/tasks"), str(PACKAGES / "mechlearn/src/mechlearn/testing/walks.py"))
+WORLDS = tuple(
+    str(PACKAGES / place)
+    for place in (
+        "zoo/src/mechlearn_zoo/tasks",
+        "zoo/src/mechlearn_zoo/experiments",
+        "mechlearn/src/mechlearn/testing/walks.py",
+    )
+)
 """Modules that make data of their own, and the models that go with it."""
 
 NETWORKS = tuple(str(PACKAGES / place / "nn") for place in ("mechlearn/src/mechlearn", "zoo/src/mechlearn_zoo"))

@@ -23,7 +23,3 @@ def test_every_paper_is_complete(field):
         assert 1950 <= paper.year <= 2100, name
         assert paper.url.startswith("https://"), name
         assert all([paper.name, paper.reference, paper.cost]), name
-
-
-def test_the_methods_with_environments():
-    assert set(papers("environments")) >= {"clipping", "fish", "iga"}

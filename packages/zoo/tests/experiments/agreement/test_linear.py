@@ -8,7 +8,7 @@ from claimlab import Rows, judge
 from mechlearn.agreement import AndMask, Mean
 from mechlearn_zoo.experiments.agreement.linear import EXPERIMENT
 from mechlearn_zoo.experiments.agreement.linear import run as linear
-from mechlearn_zoo.tasks.boards.linear_units import linear_units
+from mechlearn_zoo.experiments.agreement.linear.linear_units import linear_units
 
 CONFIG = EXPERIMENT.presets["quick"].config
 SHORT = replace(CONFIG, steps=800, decay=1.0)  # comes as far as 3001 steps whose size falls

@@ -6,7 +6,7 @@ import torch
 from claimlab import Halves, Rows, judge
 from mechlearn_zoo.experiments.control.one_shot_towers import EXPERIMENT
 from mechlearn_zoo.experiments.control.one_shot_towers.run import ARMS, examples, loop, run, split
-from mechlearn_zoo.tasks.agents.towers import demonstrate, expert, solved
+from mechlearn_zoo.experiments.control.one_shot_towers.towers import demonstrate, expert, solved
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, blocks=4, updates=2, batch=6, units=4, draws=1, tested=5)
 

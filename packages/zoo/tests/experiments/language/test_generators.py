@@ -5,10 +5,10 @@ import torch
 
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.language.generators import Config, Rewards, by_likelihood, nll
+from mechlearn_zoo.experiments.language.recurrent_oracle import recurrent_oracle
 from mechlearn_zoo.experiments.language.seqgan import EXPERIMENT as SEQGAN
 from mechlearn_zoo.experiments.language.temperature_sweep import EXPERIMENT as SWEEP
 from mechlearn_zoo.experiments.language.temperature_sweep.claims import monotone
-from mechlearn_zoo.tasks.text.recurrent_oracle import recurrent_oracle
 
 TINY = Config(
     vocabulary=6, length=5, sequences=60, units=4, epochs=2, rounds=4, samples=1, judge_epochs=1, judge_steps=1,

@@ -6,8 +6,8 @@ from torch import Generator
 
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.mazes.crar import EXPERIMENT
+from mechlearn_zoo.experiments.mazes.crar.keys import mazes_with_keys
 from mechlearn_zoo.experiments.mazes.crar.run import Networks, Steps, run, score, wander
-from mechlearn_zoo.tasks.finite.keys import mazes_with_keys
 
 SMALL = replace(
     EXPERIMENT.presets["quick"].config,

@@ -6,8 +6,8 @@ import torch
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.mazes.television import EXPERIMENT, rewards
 from mechlearn_zoo.experiments.mazes.television import run as tv
+from mechlearn_zoo.experiments.mazes.television.television import television
 from mechlearn_zoo.tasks.finite.mazes import maze
-from mechlearn_zoo.tasks.finite.television import television
 
 TINY = replace(EXPERIMENT.presets["quick"].config, walkers=2, steps=6, rollouts=5, pair_updates=1)
 

@@ -9,7 +9,7 @@ import pytest
 from claimlab import LabError, Rows, judge
 from mechlearn_zoo.experiments.own_data import cities
 from mechlearn_zoo.experiments.own_data.cities import run
-from mechlearn_zoo.tasks.tables.five_cities import CITIES
+from mechlearn_zoo.experiments.own_data.cities.five_cities import CITIES
 
 EXPERIMENT = cities.EXPERIMENT
 HEADER = "No,year,month,day,hour,season,PM_Local,PM_US Post,DEWP,HUMI,PRES,TEMP,cbwd,Iws,precipitation,Iprec\n"

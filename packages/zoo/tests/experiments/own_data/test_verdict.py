@@ -7,9 +7,9 @@ import pytest
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.own_data import verdict
 from mechlearn_zoo.experiments.own_data.measures import share
+from mechlearn_zoo.experiments.own_data.verdict import coming
 from mechlearn_zoo.experiments.own_data.verdict.claims import CLAIMS, can_gain, can_gain_on_network
 from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, TAGGED
-from mechlearn_zoo.tasks.tables import coming
 
 CONFIG = replace(verdict.EXPERIMENT.presets["quick"].config, boards=("tagged cells",), steps=2, hidden=2, rows=4)
 

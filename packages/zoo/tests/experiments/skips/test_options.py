@@ -10,8 +10,8 @@ from claimlab import Rows, judge
 from mechlearn.skips import Fixed, Greedy, OrEnd
 from mechlearn_zoo.experiments.skips.options import EXPERIMENT
 from mechlearn_zoo.experiments.skips.options import run as options
+from mechlearn_zoo.experiments.skips.options.ice import codes, draw_building, draw_walks, slid
 from mechlearn_zoo.experiments.skips.options.models import Pushed
-from mechlearn_zoo.tasks.frames.ice import codes, draw_building, draw_walks, slid
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config, steps=1, evaluations=20, walks=5, test_walks=2, side=3, slides=2, horizon=3, hidden=8

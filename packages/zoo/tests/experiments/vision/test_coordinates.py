@@ -8,7 +8,7 @@ from mechlearn_zoo.experiments.vision import coordinates
 from mechlearn_zoo.experiments.vision.coordinates import networks
 from mechlearn_zoo.experiments.vision.coordinates.claims import best_plain, gain_over_best
 from mechlearn_zoo.experiments.vision.coordinates.run import fit_digits, make, scores
-from mechlearn_zoo.tasks.pictures.squares import draw_squares, squares
+from mechlearn_zoo.experiments.vision.coordinates.squares import draw_squares, squares
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = coordinates.EXPERIMENT

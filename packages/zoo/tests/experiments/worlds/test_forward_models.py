@@ -11,8 +11,8 @@ from mechlearn_zoo.experiments.worlds.forward_models.figures import draw_edges, 
 from mechlearn_zoo.experiments.worlds.forward_models.models import scene
 from mechlearn_zoo.experiments.worlds.forward_models.policies import Hunting, Step, learn, loss
 from mechlearn_zoo.experiments.worlds.forward_models.run import area, make, windows
+from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import Hunt, aims, hunts
 from mechlearn_zoo.nn.graphs import edge_norms, edges_to
-from mechlearn_zoo.tasks.agents.stag_hunt import Hunt, aims, hunts
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = forward_models.EXPERIMENT

@@ -8,9 +8,9 @@ from mechlearn_zoo.experiments.worlds import particle_language
 from mechlearn_zoo.experiments.worlds.particle_language.agents import Policy, views
 from mechlearn_zoo.experiments.worlds.particle_language.claims import over_best, over_best_of_three, silent
 from mechlearn_zoo.experiments.worlds.particle_language.errands import among_three, among_two, held_out
+from mechlearn_zoo.experiments.worlds.particle_language.particle_world import begin
 from mechlearn_zoo.experiments.worlds.particle_language.playing import Talk, heard_by_each, play, sensed, widths
 from mechlearn_zoo.experiments.worlds.particle_language.run import CONCENTRATION, habit, said_of
-from mechlearn_zoo.tasks.agents.particle_world import begin
 from tiny import check_measured_and_drawn
 
 EXPERIMENT = particle_language.EXPERIMENT

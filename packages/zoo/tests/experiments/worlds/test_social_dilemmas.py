@@ -8,12 +8,12 @@ from torch import Generator
 from claimlab import EarlyStopping, judge
 from mechlearn_zoo.experiments.worlds import social_dilemmas
 from mechlearn_zoo.experiments.worlds.social_dilemmas.agents import Speakers, others, slots
+from mechlearn_zoo.experiments.worlds.social_dilemmas.dilemmas import CLEAN, State, begin, layout
 from mechlearn_zoo.experiments.worlds.social_dilemmas.playing import anew, answered, influence, quiet, roll
 from mechlearn_zoo.experiments.worlds.social_dilemmas.run import ARMS, advantages, cut, losses, pay, played, risen, standard
 from mechlearn_zoo.experiments.worlds.social_dilemmas.scripts import careful, scripted
 from mechlearn_zoo.experiments.worlds.social_dilemmas.settings import Config, worlds
 from mechlearn_zoo.methods.worlds import causal_influence
-from mechlearn_zoo.tasks.agents.dilemmas import CLEAN, State, begin, layout
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = social_dilemmas.EXPERIMENT

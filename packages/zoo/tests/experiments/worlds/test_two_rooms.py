@@ -6,7 +6,7 @@ import torch
 from claimlab import EarlyStopping, Rows, judge
 from mechlearn_zoo.experiments.worlds.two_rooms import EXPERIMENT, run, ways
 from mechlearn_zoo.experiments.worlds.two_rooms.looks import BEST, Looks
-from mechlearn_zoo.tasks.boards.two_rooms import TwoRooms
+from mechlearn_zoo.experiments.worlds.two_rooms.two_rooms import TwoRooms
 
 TINY = {"pairs": 500, "states": 4, "steps": 3, "hidden": 8, "plans": 5}
 

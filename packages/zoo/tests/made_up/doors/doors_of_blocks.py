@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from mechlearn_zoo.nn import attention, autoencoders, categorical, coordinates, graphs, mixtures, recurrent
+from mechlearn_zoo.experiments.worlds.particle_language import attention
+from mechlearn_zoo.nn import autoencoders, categorical, coordinates, graphs, mixtures, recurrent
 from wrong_kinds import Door, g
 
 

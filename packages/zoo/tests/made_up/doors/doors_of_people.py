@@ -2,9 +2,9 @@
 
 import torch
 
+from mechlearn_zoo.experiments.worlds.particle_language import particle_world
 from mechlearn_zoo.methods.worlds import forward_models, influence, symbols
 from mechlearn_zoo.nn.graphs import Graph, Widths
-from mechlearn_zoo.tasks.agents import particle_world
 from wrong_kinds import Door, g
 
 

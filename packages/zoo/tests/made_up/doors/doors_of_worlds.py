@@ -3,10 +3,11 @@
 import torch
 from torch import nn
 
-from mechlearn_zoo.methods.worlds import acting, dividing, dreaming, infogan, relabelling, world_model
+from mechlearn_zoo.experiments.worlds.dividing import relabelling
+from mechlearn_zoo.experiments.worlds.take_cover.take_cover import TakeCover
+from mechlearn_zoo.methods.worlds import acting, dividing, dreaming, infogan, world_model
 from mechlearn_zoo.nn.autoencoders import ConvVAE
 from mechlearn_zoo.nn.recurrent import Recurrent
-from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 from wrong_kinds import Door, g
 
 UNREAD = ("with NaN",)

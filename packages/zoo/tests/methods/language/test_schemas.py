@@ -4,6 +4,7 @@ import math
 import pytest
 import torch
 
+from mechlearn_zoo.experiments.language.winograd.schema_world import SchemaWorld
 from mechlearn_zoo.methods.language.chance import best_of, mcnemar, wilson
 from mechlearn_zoo.methods.language.schemas import (
     Cooccurrence,
@@ -15,7 +16,6 @@ from mechlearn_zoo.methods.language.schemas import (
     switch,
     tail,
 )
-from mechlearn_zoo.tasks.text.schema_world import SchemaWorld
 
 TROPHY = Schema(
     "The trophy does not fit into the case because it is too big.",

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
+from mechlearn_zoo.experiments.worlds.take_cover.take_cover import TakeCover
 from mechlearn_zoo.methods.worlds.acting import LinearController, Stepped, Watched, population_returns
 from mechlearn_zoo.methods.worlds.dreaming import DreamWorld
 from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
 from mechlearn_zoo.nn.autoencoders import ConvVAE
-from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 
 
 def generator(seed=0):

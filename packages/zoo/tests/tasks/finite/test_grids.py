@@ -3,8 +3,8 @@ from collections import deque
 import pytest
 import torch
 
-from mechlearn_zoo.tasks.finite.boxes import with_box
-from mechlearn_zoo.tasks.finite.chain import chain
+from mechlearn_zoo.experiments.control.empowerment_maze.boxes import with_box
+from mechlearn_zoo.experiments.control.max_chain.chain import chain
 from mechlearn_zoo.tasks.finite.grids import MOVES, Grid, drawn_grid, open_grid, two_rooms
 from mechlearn_zoo.tasks.finite.mazes import maze
 

@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
+from mechlearn_zoo.experiments.vision.decoding.simulated_voxels import simulated_voxels
 from mechlearn_zoo.tasks.recordings.neurons import grasshopper
-from mechlearn_zoo.tasks.recordings.simulated_voxels import simulated_voxels
 
 
 @pytest.mark.extra("worlds", "nitime")

@@ -14,6 +14,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
 from claimlab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
+from mechlearn_zoo.experiments.language.recurrent_oracle import OracleText, recurrent_oracle
 from mechlearn_zoo.methods.language.ngrams import Bleu, bleu_against, distinct, self_bleu
 from mechlearn_zoo.methods.language.sampling import sample
 from mechlearn_zoo.methods.language.seqgan import (
@@ -28,7 +29,6 @@ from mechlearn_zoo.methods.language.seqgan import (
 from mechlearn_zoo.methods.language.step_model import RecurrentModel, StepModel, log_probabilities
 from mechlearn_zoo.methods.language.temperature import Curve, sweep
 from mechlearn_zoo.tasks.streams import stream
-from mechlearn_zoo.tasks.text.recurrent_oracle import OracleText, recurrent_oracle
 
 Arm = Literal["mle", "seqgan", "pg-bleu"]
 Count = Annotated[int, Ge(1)]

@@ -6,9 +6,9 @@ import torch
 from torch import Generator, Tensor
 
 from mechlearn_zoo.experiments.mazes.ppo import Walker
+from mechlearn_zoo.experiments.mazes.television.television import Television, television
 from mechlearn_zoo.methods.control import Rollout
 from mechlearn_zoo.tasks.finite.mazes import maze
-from mechlearn_zoo.tasks.finite.television import Television, television
 
 SIZE, LOOPS, FEATURES = 15, 5, 32
 BRIGHT = 3.0

@@ -163,7 +163,7 @@ def population_returns(
 
 @runtime_checkable
 class FrameWorld(Protocol):
-    """A world that shows frames, for a population: `mechlearn_zoo.tasks.frames.take_cover.TakeCover` is one."""
+    """A world that shows frames, for a population: `TakeCover` of the experiment take-cover is one."""
 
     def start(self, population: int, episodes: int, generator: Generator) -> State:
         """Return p copies of e episodes."""

@@ -3,7 +3,7 @@
 Nothing is known of the world but v(s, t), the probability that a low-level policy gets from s to t, and what it costs is asking
 for v. V*(s, t) = max(v(s, t), max_m V*(s, m) V*(m, t)) is the value of the best plan through sub-goals m. `closure` computes it
 where v is known for all pairs; `divide_and_conquer` searches where asking is dear and there are good proposals, which
-`mechlearn_zoo.methods.worlds.relabelling` makes of walked paths: every pair on such a path is a solved problem.
+`mechlearn_zoo.experiments.worlds.dividing.relabelling` makes of walked paths: every pair on such a path is a solved problem.
 
 Index conventions: s is where a problem starts, t where it ends, m a sub-goal between them, all of them numbers of states.
 

@@ -6,7 +6,8 @@ searched by Optuna's TPE on equal budgets, selected on held-out levels; the best
 reported on test levels.
 
 Without a recording of CoinRun (`mechlearn coinrun collect` makes one, `--recording FILE` reads it) the levels are those of a
-grid world with textures, `mechlearn_zoo.tasks.pictures.textured_grid`: real computation on a simpler game, not the texts' data.
+grid world with textures, `mechlearn_zoo.experiments.agreement.coinrun.textured_grid`: real computation on a simpler game, not
+the texts' data.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from mechlearn_zoo.experiments.agreement.coinrun.optimisers import (
     middle,
     suggest,
 )
+from mechlearn_zoo.experiments.agreement.coinrun.textured_grid.levels import World
+from mechlearn_zoo.experiments.agreement.coinrun.textured_grid.recording import record
 from mechlearn_zoo.tasks.pictures import cloning
 from mechlearn_zoo.tasks.pictures.cloning import Recording
-from mechlearn_zoo.tasks.pictures.textured_grid.levels import World
-from mechlearn_zoo.tasks.pictures.textured_grid.recording import record
 
 METHODS: tuple[Method, ...] = ("adam", "and-mask")
 

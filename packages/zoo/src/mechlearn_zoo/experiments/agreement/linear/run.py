@@ -16,7 +16,7 @@ from torch import Tensor
 
 from claimlab import Positive, Preset, Row, check_limits, number
 from mechlearn.agreement import AndMask, GeometricMean, Mean, Rule, combine
-from mechlearn_zoo.tasks.boards.linear_units import linear_units
+from mechlearn_zoo.experiments.agreement.linear.linear_units import linear_units
 
 RULES: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(1.0), "geometric-mean": GeometricMean(1.0)}
 SUBSETS = {"all": slice(0, 4), "first two": slice(0, 2), "last two": slice(2, 4)}

@@ -11,8 +11,8 @@ from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 from torch import Generator, Tensor
 
 from claimlab import Preset, Row, Share, check_limits
+from mechlearn_zoo.experiments.control.empowerment_maze.boxes import with_box
 from mechlearn_zoo.methods.control.empowerment import capacity, n_step_channel, reachable
-from mechlearn_zoo.tasks.finite.boxes import with_box
 from mechlearn_zoo.tasks.finite.grids import Grid, open_grid
 from mechlearn_zoo.tasks.finite.mazes import maze
 

@@ -10,9 +10,9 @@ from annotated_types import Ge, MinLen
 from torch import Generator
 
 from claimlab import Preset, Row, check_limits
+from mechlearn_zoo.experiments.control.max_chain.chain import chain
 from mechlearn_zoo.experiments.control.max_chain.explorers import METHODS, explorer
 from mechlearn_zoo.methods.control.disagreement import jensen_renyi
-from mechlearn_zoo.tasks.finite.chain import chain
 
 
 @dataclass(frozen=True)

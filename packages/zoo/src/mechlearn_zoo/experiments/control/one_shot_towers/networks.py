@@ -6,8 +6,8 @@ import torch
 from torch import Generator, Tensor, nn
 
 from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.control.one_shot_towers.towers import Demonstrations
 from mechlearn_zoo.methods.control.one_shot import OneShot, temporal_dropout
-from mechlearn_zoo.tasks.agents.towers import Demonstrations
 
 
 class Shown(NamedTuple):

@@ -15,8 +15,8 @@ from torch.nn.functional import cross_entropy
 
 from claimlab import Halves, Positive, Preset, Row, Share, check_limits, number
 from mechlearn_zoo.experiments.control.one_shot_towers.networks import FlatNetwork, Network, Shown, see
+from mechlearn_zoo.experiments.control.one_shot_towers.towers import TABLE, demonstrate, move, scattered, solved, tasks
 from mechlearn_zoo.methods.control.one_shot import OneShot
-from mechlearn_zoo.tasks.agents.towers import TABLE, demonstrate, move, scattered, solved, tasks
 
 ARMS = ("attention", "flat", "snapshot", "blind", "fewer-blocks")
 """The whole demonstration by attention, or by a flat network; its last frame alone; nothing; and attention trained on one and

@@ -18,9 +18,9 @@ from torch.func import functional_call, grad, vmap
 from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
 from mechlearn.nn.perceptrons import linear
 from mechlearn.params import Params
+from mechlearn_zoo.experiments.control.promp_corners.corners import CORNERS, Corners
 from mechlearn_zoo.methods.control import Batch, ProMP, Rollout, adapt, collect, discounted, meta_objective, surrogate
 from mechlearn_zoo.methods.control.promp import Kind
-from mechlearn_zoo.tasks.agents.corners import CORNERS, Corners
 
 METHODS = ("promp", "maml")
 DISCOUNT, RIDGE, NEAR = 0.99, 1e-5, 1.0

@@ -15,11 +15,11 @@ from torch import Generator, Tensor, nn
 from claimlab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
 from mechlearn.params import count_bytes
 from mechlearn_zoo.experiments.language.eager.attention import Attention
+from mechlearn_zoo.experiments.language.eager.reorderings import END, FILLERS, Pair, reorderings, vocabulary
 from mechlearn_zoo.experiments.language.eager.transformer import HEADS, Transformer
 from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible
 from mechlearn_zoo.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
 from mechlearn_zoo.tasks.streams import stream
-from mechlearn_zoo.tasks.text.reorderings import END, FILLERS, Pair, reorderings, vocabulary
 
 WORDS = Fillers(*FILLERS)
 

@@ -14,11 +14,11 @@ from torch import Generator, Tensor, nn
 
 from claimlab import Preset, Row, Saved, Share, check_limits, checkpoint, computed, part
 from mechlearn.agreement import Agreement, AndMask, Mean, Rule
+from mechlearn_zoo.experiments.language.winograd.schema_world import PARTS, SchemaWorld, Sentences
 from mechlearn_zoo.methods.language.chance import best_of
 from mechlearn_zoo.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from mechlearn_zoo.methods.language.scoring import Scorer, predict, score
 from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
-from mechlearn_zoo.tasks.text.schema_world import PARTS, SchemaWorld, Sentences
 
 Method = Literal["averaging", "and-mask", "no-association"]
 LENGTH = 9

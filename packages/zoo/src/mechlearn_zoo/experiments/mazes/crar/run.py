@@ -15,8 +15,8 @@ from torch import Generator, Tensor, nn
 
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, number
 from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.mazes.crar.keys import Gathering, Keys, mazes_with_keys
 from mechlearn_zoo.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
-from mechlearn_zoo.tasks.finite.keys import Gathering, Keys, mazes_with_keys
 from mechlearn_zoo.tasks.streams import stream
 
 ARMS = ("crar", "q-only")

@@ -14,9 +14,9 @@ from torch import Generator, Tensor
 
 from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
 from mechlearn_zoo.experiments.mazes.bonuses import curiosity, losses_of
+from mechlearn_zoo.experiments.mazes.minigrid.rooms import Rooms
 from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, Walker, update
 from mechlearn_zoo.methods.control import RewardScale, Rollout, collect, scaled
-from mechlearn_zoo.tasks.agents.rooms import Rooms
 
 METHODS = ("none", "counts", "random", "inverse")
 """An agent that acts at random and does not learn; 1 for each cell that is new in the episode (an oracle); curiosity in random

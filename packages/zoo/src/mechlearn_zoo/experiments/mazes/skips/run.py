@@ -17,10 +17,10 @@ from torch.nn.functional import one_hot
 from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, PARTS, PASSES, Walker, update
+from mechlearn_zoo.experiments.mazes.television.flickering import Flickering
+from mechlearn_zoo.experiments.mazes.television.television import PRESS, Television
 from mechlearn_zoo.experiments.mazes.watching import FEATURES, make_world, walk
 from mechlearn_zoo.methods.control import RewardScale, scaled
-from mechlearn_zoo.tasks.finite.flickering import Flickering
-from mechlearn_zoo.tasks.finite.television import PRESS, Television
 
 SETS = ("off", "flickering", "staying")
 """No television; one that goes dark after each picture; one whose picture stays until the next press."""

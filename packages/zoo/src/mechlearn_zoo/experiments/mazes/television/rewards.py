@@ -7,11 +7,11 @@ from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
 from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.mazes.television.television import Television, Watching
 from mechlearn_zoo.experiments.mazes.watching import FEATURES
 from mechlearn_zoo.methods.control import Curiosity, Rollout
 from mechlearn_zoo.methods.control.reachability import Reachability, bonuses, memory, reachability_pairs, remember, similarity
 from mechlearn_zoo.tasks.finite.grids import Grid
-from mechlearn_zoo.tasks.finite.television import Television, Watching
 
 CAPACITY = 200
 """Of an episode's memory."""

@@ -16,6 +16,7 @@ from torch.nn.functional import one_hot
 from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
 from mechlearn_zoo.experiments.mazes.bonuses import curiosity, losses_of
 from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, Walker, update
+from mechlearn_zoo.experiments.mazes.television.pitfalls import Pitfalls, with_pits
 from mechlearn_zoo.experiments.mazes.television.rewards import (
     GOALS,
     UNPAID,
@@ -27,11 +28,10 @@ from mechlearn_zoo.experiments.mazes.television.rewards import (
     reach,
     separation,
 )
+from mechlearn_zoo.experiments.mazes.television.television import PRESS, Television
 from mechlearn_zoo.experiments.mazes.watching import FEATURES, make_world, walk
 from mechlearn_zoo.methods.control import Curiosity, RewardScale, Rollout, scaled
 from mechlearn_zoo.tasks.finite.grids import Grid
-from mechlearn_zoo.tasks.finite.pitfalls import Pitfalls, with_pits
-from mechlearn_zoo.tasks.finite.television import PRESS, Television
 
 CURIOUS = ("random", "inverse", "pixels", "vae")
 METHODS = ("none", "counts", *CURIOUS, "reachability", "continuous")

@@ -17,8 +17,8 @@ from claimlab import LabError, Preset, Row, check_limits, part
 from mechlearn.distill.closed_form import STRENGTHS, VotedTeachers
 from mechlearn.tables.comparing import named
 from mechlearn.tables.reading_in import Numbers, Table, prepare
+from mechlearn_zoo.experiments.own_data.cities.five_cities import CITIES, Forecast, five_cities, forecasts
 from mechlearn_zoo.experiments.own_data.comparing import Known, Predict, Settings, compared, fitted, q_filter
-from mechlearn_zoo.tasks.tables.five_cities import CITIES, Forecast, five_cities, forecasts
 
 BETWEEN = {6: (1, 2, 3, 4, 5), 12: (3, 6, 9), 24: (6, 12, 18)}
 """Privileged hours by horizon."""

@@ -19,8 +19,14 @@ from mechlearn.tables.fitting import Training
 from mechlearn.tables.reading_in import prepare
 from mechlearn.tables.reports.sites import to_keep
 from mechlearn_zoo.experiments.own_data.comparing import table_of
+from mechlearn_zoo.experiments.own_data.verdict.coming import (
+    coded_digits_to_come,
+    plain_cells,
+    plain_digits,
+    signed_cells,
+    tagged_cells,
+)
 from mechlearn_zoo.tasks.tables import SiteTable
-from mechlearn_zoo.tasks.tables.coming import coded_digits_to_come, plain_cells, plain_digits, signed_cells, tagged_cells
 
 Board = Literal["plain cells", "plain digits", "signed cells", "coded digits", "tagged cells"]
 BOARDS = {

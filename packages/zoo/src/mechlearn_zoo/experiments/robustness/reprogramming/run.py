@@ -18,9 +18,9 @@ from torch.nn.functional import cross_entropy
 from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed
 from mechlearn.agreement import AndMask, Mean, Rule, combine
 from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.experiments.robustness.reprogramming.glyphs import LETTERS, glyphs
 from mechlearn_zoo.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
 from mechlearn_zoo.tasks.pictures.digits import digits
-from mechlearn_zoo.tasks.pictures.glyphs import LETTERS, glyphs
 from mechlearn_zoo.tasks.pictures.images import Images
 from mechlearn_zoo.tasks.streams import stream
 

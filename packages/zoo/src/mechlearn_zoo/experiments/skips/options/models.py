@@ -8,7 +8,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
 from mechlearn.nn.perceptrons import mlp
-from mechlearn_zoo.tasks.frames.ice import PUSHES
+from mechlearn_zoo.experiments.skips.options.ice import PUSHES
 
 Beside = Literal["ended", "clock"]
 """Whether the number is the probability that the option has ended, or how many frames were skipped."""

@@ -21,8 +21,8 @@ from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
 from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
+from mechlearn_zoo.experiments.skips.options.ice import PUSHES, Walks, cells, draw_building, draw_walks
 from mechlearn_zoo.experiments.skips.options.models import Pushed
-from mechlearn_zoo.tasks.frames.ice import PUSHES, Walks, cells, draw_building, draw_walks
 from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn_zoo.tasks.bodies.falling import PITCH, falling_hopper
+from mechlearn_zoo.experiments.skips.states.falling import PITCH, falling_hopper
 from mechlearn_zoo.tasks.bodies.motions import double_pendulum, oscillator, stopping_ball
 
 Name = Literal["stops", "hopper", "oscillator", "double pendulum"]

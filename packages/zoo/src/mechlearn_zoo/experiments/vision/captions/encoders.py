@@ -11,11 +11,11 @@ from torch.nn.functional import max_pool2d, relu
 
 from claimlab import checkpoint
 from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.experiments.vision.captions.captioned_digits import WORDS, Captioned
 from mechlearn_zoo.experiments.vision.captions.settings import Config
 from mechlearn_zoo.experiments.vision.captions.stopping import Kept
 from mechlearn_zoo.methods.vision.matching import Captions, Pictures, matching_losses
 from mechlearn_zoo.nn.recurrent import lstm
-from mechlearn_zoo.tasks.pictures.captioned_digits import WORDS, Captioned
 
 
 class Encoders(nn.Module):

@@ -6,6 +6,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from claimlab import checkpoint
+from mechlearn_zoo.experiments.vision.captions.captioned_digits import Captioned
 from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
 from mechlearn_zoo.experiments.vision.captions.settings import Config
 from mechlearn_zoo.experiments.vision.captions.stopping import Kept
@@ -18,7 +19,6 @@ from mechlearn_zoo.methods.vision.generating import (
     stage_generator_loss,
 )
 from mechlearn_zoo.methods.vision.matching import Captions, matching_losses
-from mechlearn_zoo.tasks.pictures.captioned_digits import Captioned
 
 
 def paint(

@@ -13,12 +13,19 @@ from torch.nn.functional import avg_pool2d, normalize
 from claimlab import Row, part
 from mechlearn_zoo.experiments.vision.captions import encoders as networks
 from mechlearn_zoo.experiments.vision.captions import painting
+from mechlearn_zoo.experiments.vision.captions.captioned_digits import (
+    COLOURS,
+    NAMES,
+    WORDS,
+    Captioned,
+    caption,
+    captioned_digits,
+)
 from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
 from mechlearn_zoo.experiments.vision.captions.settings import Config
 from mechlearn_zoo.experiments.vision.captions.stopping import Kept
 from mechlearn_zoo.methods.vision.generating import Generated, TwoStages
 from mechlearn_zoo.methods.vision.matching import Captions, Pictures, attend
-from mechlearn_zoo.tasks.pictures.captioned_digits import COLOURS, NAMES, WORDS, Captioned, caption, captioned_digits
 from mechlearn_zoo.tasks.streams import stream
 
 GRID = 8

@@ -17,9 +17,9 @@ from torch.nn.functional import cross_entropy, mse_loss, softplus
 
 from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed, part
 from mechlearn_zoo.experiments.vision.coordinates import networks
+from mechlearn_zoo.experiments.vision.coordinates.squares import Division, Squares, draw_squares, squares
 from mechlearn_zoo.tasks.pictures.digits import digits
 from mechlearn_zoo.tasks.pictures.images import Images
-from mechlearn_zoo.tasks.pictures.squares import Division, Squares, draw_squares, squares
 
 Task = Literal["point", "paint", "find"]
 TASKS: tuple[Task, ...] = ("point", "paint", "find")

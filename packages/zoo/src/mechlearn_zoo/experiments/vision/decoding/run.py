@@ -16,6 +16,7 @@ from torch.nn.functional import relu
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, part
 from mechlearn_zoo.experiments.vision.decoding import looks, networks, pictures
 from mechlearn_zoo.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
+from mechlearn_zoo.experiments.vision.decoding.simulated_voxels import SimulatedVoxels, simulated_voxels
 from mechlearn_zoo.methods.vision.decoding import (
     Decoded,
     FeatureDecoder,
@@ -28,7 +29,6 @@ from mechlearn_zoo.methods.vision.reconstructing import Pixels, Prior
 from mechlearn_zoo.tasks.pictures.digits import digits
 from mechlearn_zoo.tasks.pictures.images import Images
 from mechlearn_zoo.tasks.recordings.neurons import grasshopper
-from mechlearn_zoo.tasks.recordings.simulated_voxels import SimulatedVoxels, simulated_voxels
 from mechlearn_zoo.tasks.streams import stream
 
 Whole = Annotated[int, Ge(1)]

@@ -13,12 +13,12 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from claimlab import checkpoint
+from mechlearn_zoo.experiments.worlds.dividing.relabelling import hindsight, without_loops
 from mechlearn_zoo.experiments.worlds.dividing.settings import Config
+from mechlearn_zoo.experiments.worlds.dividing.walks import wander
 from mechlearn_zoo.methods.worlds.dividing import Proposals
-from mechlearn_zoo.methods.worlds.relabelling import hindsight, without_loops
 from mechlearn_zoo.tasks.finite.grids import Grid
 from mechlearn_zoo.tasks.finite.mazes import maze
-from mechlearn_zoo.tasks.finite.walks import wander
 
 Propose = Callable[[int, int], Proposals]
 

@@ -3,8 +3,8 @@
 from torch import Tensor
 
 from claimlab import Row
+from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import Play, aims
 from mechlearn_zoo.nn.graphs import edge_norms
-from mechlearn_zoo.tasks.agents.stag_hunt import Play, aims
 
 AT = 3
 """The step that is drawn, the fourth: later on most agents stand on one place, and lines between them have no length."""

@@ -7,9 +7,9 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
 from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import MOVES, Play
 from mechlearn_zoo.methods.worlds import RelationalForwardModel, relative_places
 from mechlearn_zoo.nn.graphs import Graph, Widths, edges_to, gated
-from mechlearn_zoo.tasks.agents.stag_hunt import MOVES, Play
 
 ACTIONS = len(MOVES)
 

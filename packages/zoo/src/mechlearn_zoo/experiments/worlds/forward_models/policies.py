@@ -12,9 +12,9 @@ from torch import Generator, Tensor, nn
 from claimlab import Row
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.worlds.forward_models.models import ACTIONS, Relational, scene
+from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import Hunt, Play, chosen, moved, slipped, spread
 from mechlearn_zoo.nn.categorical import sample_categorical
 from mechlearn_zoo.nn.graphs import GraphState
-from mechlearn_zoo.tasks.agents.stag_hunt import Hunt, Play, chosen, moved, slipped, spread
 
 UNROLL = 10
 """Steps of a return, before the critic."""

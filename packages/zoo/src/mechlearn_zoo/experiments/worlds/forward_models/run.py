@@ -16,9 +16,9 @@ from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn_zoo.experiments.worlds.forward_models.boards import board
 from mechlearn_zoo.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
 from mechlearn_zoo.experiments.worlds.forward_models.policies import learn
+from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import Hunt, Play, hunts
 from mechlearn_zoo.methods.worlds import next_action_losses, perfect_steps
 from mechlearn_zoo.nn.graphs import edge_norms, edges_to
-from mechlearn_zoo.tasks.agents.stag_hunt import Hunt, Play, hunts
 from mechlearn_zoo.tasks.streams import stream
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")

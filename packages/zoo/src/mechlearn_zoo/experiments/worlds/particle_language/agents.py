@@ -7,9 +7,9 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
 from mechlearn.nn.perceptrons import linear
-from mechlearn_zoo.nn.attention import attend
+from mechlearn_zoo.experiments.worlds.particle_language.attention import attend
+from mechlearn_zoo.experiments.worlds.particle_language.particle_world import World, seen
 from mechlearn_zoo.nn.graphs import gated
-from mechlearn_zoo.tasks.agents.particle_world import World, seen
 
 
 class Acts(NamedTuple):

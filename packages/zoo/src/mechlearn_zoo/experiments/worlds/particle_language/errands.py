@@ -6,8 +6,8 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
+from mechlearn_zoo.experiments.worlds.particle_language.particle_world import World, begin
 from mechlearn_zoo.experiments.worlds.particle_language.settings import Config
-from mechlearn_zoo.tasks.agents.particle_world import World, begin
 
 THREE = 3
 

@@ -8,9 +8,9 @@ from torch.nn.functional import one_hot
 
 from mechlearn_zoo.experiments.worlds.particle_language.agents import Policy, views
 from mechlearn_zoo.experiments.worlds.particle_language.errands import Errand
+from mechlearn_zoo.experiments.worlds.particle_language.particle_world import World, distances, step
 from mechlearn_zoo.experiments.worlds.particle_language.settings import Config
 from mechlearn_zoo.nn.categorical import gumbel_softmax
-from mechlearn_zoo.tasks.agents.particle_world import World, distances, step
 
 
 class Episode(NamedTuple):

@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
 from mechlearn_zoo.experiments.worlds.social_dilemmas.agents import Answers, Speakers, others, slots
+from mechlearn_zoo.experiments.worlds.social_dilemmas.dilemmas import State, World, begin, step, views
 from mechlearn_zoo.methods.worlds import causal_influence, influence_rewards
 from mechlearn_zoo.nn.categorical import sample_categorical
-from mechlearn_zoo.tasks.agents.dilemmas import State, World, begin, step, views
 
 
 class Talk(NamedTuple):

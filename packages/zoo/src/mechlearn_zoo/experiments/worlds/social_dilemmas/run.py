@@ -12,12 +12,12 @@ from torch import Generator, Tensor
 
 from claimlab import EarlyStopping, Row, checkpoint, part
 from mechlearn_zoo.experiments.worlds.social_dilemmas.agents import Answers, Speakers
+from mechlearn_zoo.experiments.worlds.social_dilemmas.dilemmas import World, begin, step
 from mechlearn_zoo.experiments.worlds.social_dilemmas.playing import Play, anew, answered, influence, quiet, roll
 from mechlearn_zoo.experiments.worlds.social_dilemmas.scripts import careful, scripted
 from mechlearn_zoo.experiments.worlds.social_dilemmas.settings import ARMS, Config, worlds
 from mechlearn_zoo.methods.control.returns import linear_recurrence
 from mechlearn_zoo.nn.categorical import chosen
-from mechlearn_zoo.tasks.agents.dilemmas import World, begin, step
 from mechlearn_zoo.tasks.streams import stream
 
 LOOKS = 10

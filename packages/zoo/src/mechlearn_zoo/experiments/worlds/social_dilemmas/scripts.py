@@ -5,7 +5,7 @@ from functools import cache
 import torch
 from torch import Generator, Tensor
 
-from mechlearn_zoo.tasks.agents.dilemmas import CLEAN, Cleanup, Harvest, State, World, layout
+from mechlearn_zoo.experiments.worlds.social_dilemmas.dilemmas import CLEAN, Cleanup, Harvest, State, World, layout
 
 KEPT = 3
 """Who takes care in Harvest leaves an apple with fewer than so many near it: it would grow again too slowly."""

@@ -6,7 +6,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from claimlab import Positive, Preset, Share, check_limits
-from mechlearn_zoo.tasks.agents.dilemmas import Cleanup, Harvest, World
+from mechlearn_zoo.experiments.worlds.social_dilemmas.dilemmas import Cleanup, Harvest, World
 
 ARMS = ("none", "influence", "alone", "surprise")
 """What messages are paid for: the reward; the reward and influence; influence alone; the reward and their surprise."""

@@ -7,10 +7,10 @@ from torch import Generator, Tensor
 from torch.nn.utils import clip_grad_value_
 
 from claimlab import checkpoint
+from mechlearn_zoo.experiments.worlds.take_cover.playing import Episodes
 from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
 from mechlearn_zoo.methods.worlds.world_model import MixtureRNN, memory_loss
 from mechlearn_zoo.nn.autoencoders import ConvVAE, Encoded, sample_latent, vae_loss
-from mechlearn_zoo.tasks.frames.playing import Episodes
 
 
 class Latents(NamedTuple):

@@ -12,14 +12,14 @@ from torch import Generator, Tensor
 
 from claimlab import Row, number, part
 from mechlearn_zoo.experiments.worlds.take_cover import films, models, rooms
+from mechlearn_zoo.experiments.worlds.take_cover.playing import Episodes, Policy, brownian, record, thirds
 from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
+from mechlearn_zoo.experiments.worlds.take_cover.simulated import car_racing, doom
+from mechlearn_zoo.experiments.worlds.take_cover.take_cover import TakeCover
 from mechlearn_zoo.methods.worlds.acting import LinearController, Watched, World, population_returns
 from mechlearn_zoo.methods.worlds.dreaming import DreamWorld
 from mechlearn_zoo.methods.worlds.evolving import evolve
 from mechlearn_zoo.methods.worlds.world_model import energy_lost
-from mechlearn_zoo.tasks.frames.playing import Episodes, Policy, brownian, record, thirds
-from mechlearn_zoo.tasks.frames.simulated import car_racing, doom
-from mechlearn_zoo.tasks.frames.take_cover import TakeCover
 from mechlearn_zoo.tasks.streams import stream
 
 SHOWN_EVERY = 5

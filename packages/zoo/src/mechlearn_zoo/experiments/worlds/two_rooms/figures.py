@@ -8,7 +8,7 @@ import numpy as np
 
 from claimlab import COLOURS, Rows, colour, number, panels
 from mechlearn_zoo.experiments.worlds.two_rooms.run import SIDE
-from mechlearn_zoo.tasks.boards.two_rooms import TwoRooms
+from mechlearn_zoo.experiments.worlds.two_rooms.two_rooms import TwoRooms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,9 +14,9 @@ from claimlab import Row, part
 from mechlearn_zoo.experiments.worlds.two_rooms import ways
 from mechlearn_zoo.experiments.worlds.two_rooms.looks import Looks
 from mechlearn_zoo.experiments.worlds.two_rooms.settings import Config
+from mechlearn_zoo.experiments.worlds.two_rooms.two_rooms import TwoRooms
 from mechlearn_zoo.experiments.worlds.two_rooms.ways import Abstraction
 from mechlearn_zoo.methods.worlds.infogan import most_plausible, waypoints
-from mechlearn_zoo.tasks.boards.two_rooms import TwoRooms
 from mechlearn_zoo.tasks.streams import stream
 
 
