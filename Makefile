@@ -1,5 +1,5 @@
 # Two commands do everything on a machine with Python 3.11 and make:
-#   make demo   install, run the main experiment, leave a report
+#   make demo   install, show agreement, skips and distill on one experiment each, leave a report with their pictures
 #   make test   install, then linters, types, import floors, tests and the documentation's snippets
 PYTHON ?= python3.11
 VENV   := .venv
@@ -18,7 +18,9 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test test-library extras worlds versions lowest lint docs pages wheel verify soak device clean
 
 demo: $(STAMP)
-	$(BIN)/mechlearn run spirals --preset quick --seeds 5 --out runs
+	$(BIN)/mechlearn run spirals --seeds 3 --out runs
+	$(BIN)/mechlearn run skips-timeline --seeds 1 --out runs
+	$(BIN)/mechlearn run distill-xor --seeds 1 --methods no-teacher,ldt-fixed --inputs 128 --out runs
 	$(BIN)/mechlearn report runs
 
 # Tests that start processes of their own share one worker (`loadgroup`), so that they do not starve each other. These
@@ -111,7 +113,7 @@ verify: $(STAMP)
 CASES ?= 10000
 FIRST ?= 0
 soak: $(STAMP)
-	$(BIN)/python packages/zoo/tests/soak/soak.py $(CASES) $(FIRST)
+	PYTHONPATH=packages/mechlearn/tests/made_up $(BIN)/python packages/zoo/tests/soak/soak.py $(CASES) $(FIRST)
 	MECHLEARN_KILLS=1000 $(BIN)/pytest packages/claimlab/tests/running/test_kills.py -k random -s
 
 # What computes, with its tensors on a device: "cuda" is a GPU, "pretended" needs none and finds what mixes devices.

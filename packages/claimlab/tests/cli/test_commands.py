@@ -54,6 +54,9 @@ def test_run_prints_verdicts_and_where_the_run_is(claimlab):
     assert "✗ does not hold so far" in out  # whatever the verdicts, the run finished
     folder = next(line.split()[1] for line in out.splitlines() if line.startswith("run"))
     assert Path(folder, "claims.json").exists()
+    (picture,) = (line.split()[1] for line in out.splitlines() if line.startswith("picture"))
+    assert Path(picture).name == "walk.svg"
+    assert Path(picture).exists()
     assert not Path(folder).is_absolute()
     assert said.splitlines()[-1].endswith("(2 of 2)")
 

@@ -1,6 +1,6 @@
 """Networks put together at random against the definition: one `torch.autograd.grad` an environment, on the same graph.
 
-    python tests/soak/soak.py [cases] [first]
+    python packages/zoo/tests/soak/soak.py [cases] [first]
 
 A component may differ only where an environment's gradient is rounding noise: below 1e-6 of its parameter's largest in float32,
 1e-12 in float64, and 5e-2 under bfloat16's autocast. These are counted apart, and so are parameters whose gradients are

@@ -114,4 +114,7 @@ def _print(done: Run, out: Path, program: str) -> None:
     seeds = len(done.judged.seeds) if done.judged else 0
     title = f"{done.recipe.name}, preset {done.recipe.preset}, {counted(seeds, 'seed')}"
     print_verdicts(done.claims, ", ".join(filter(None, [title, older_words(done)])))
-    print(f"\nrun     {shown(done.folder)}\nreport  {program} report {shown(out)}")
+    print(f"\nrun     {shown(done.folder)}")
+    for picture in done.judged.figures if done.judged else ():
+        print(f"picture {shown(done.folder / picture.file)}")
+    print(f"report  {program} report {shown(out)}")
