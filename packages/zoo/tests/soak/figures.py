@@ -1,4 +1,4 @@
-"""What runs and sweeps cost, measured on a quiet machine: `python packages/zoo/tests/soak/figures.py [--epochs N]`, about half an hour.
+"""What runs and sweeps cost, measured on a quiet machine in about half an hour: `figures.py [--epochs N]`.
 
 1. Of a quick run's time the share that goes into its checkpoints, one each 20 s; at most 3 %.
 2. A sweep's time by two workers over its time by one, of trials of 20 s and more on two cores; at most 0.6.
