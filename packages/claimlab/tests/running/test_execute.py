@@ -16,6 +16,7 @@ from claimlab.running.plan import plan
 from claimlab.running.provenance.source_tree import Code
 from claimlab.running.runfiles import read_run
 from claimlab.running.storage import LOCK, locked
+from claimlab.running.verification.verify import verify
 from claimlab.running.watching.status import STATUS
 from claimlab.running.workers.worker import Event
 from fake_commands import alive, wait_for
@@ -403,3 +404,14 @@ def test_what_is_imported_after_an_edit_is_not_recorded(package, tmp_path, late)
         return
     with pytest.raises(LabError, match="the source must stay as it is while a run goes on"):
         run(package, tmp_path / "runs", seeds=1)
+
+
+def test_a_seed_that_a_witness_of_this_source_made_again_is_not_computed_again(package, tmp_path):
+    log = tmp_path / "log"
+    run(package, tmp_path / "results", log=str(log), seeds=2)
+    edit(package, "steps.py", "2 * x", "x * 2")
+    (found,) = verify(tmp_path / "results")
+    assert found.witness.outcome == "equal"
+    log.write_text("")
+    run(package, tmp_path / "results", log=str(log), seeds=2)
+    assert sorted(log.read_text().split()) == ["1"]  # the witness made seed 0 alone

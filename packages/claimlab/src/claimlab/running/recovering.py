@@ -14,7 +14,7 @@ from claimlab.running.plan import Plan
 from claimlab.running.provenance.source_tree import Code
 from claimlab.running.recipe import Recipe
 from claimlab.running.rowfiles import ROWS, Recorded, packed, read_rows, sums_of
-from claimlab.running.run import OLDER, Run
+from claimlab.running.run import OLDER, Run, Witness
 from claimlab.running.runfiles import read_run, written
 from claimlab.running.storage import current, write_together
 from claimlab.running.workers.worker import Event, OnEvent
@@ -121,9 +121,20 @@ def seed_words(seeds: Sequence[int]) -> str:
 
 
 def of_other_sources(run: Run, code: Code) -> dict[int, str]:
-    """The seeds that another source made, and what to call that."""
+    """The seeds that another source made, and what to call that; not those that a witness of this source found again whole."""
+    found = {seed for one in run.confirmed if one.code.source == code.source and _again(one) for seed in one.seeds}
     others = (made for made in run.made if made.code.source != code.source)
-    return {seed: (made.code.source or made.code.commit or "unknown")[:6] for made in others for seed in made.seeds}
+    return {
+        seed: (made.code.source or made.code.commit or "unknown")[:6]
+        for made in others
+        for seed in made.seeds
+        if seed not in found
+    }
+
+
+def _again(witness: Witness) -> bool:
+    """Whether every recorded row of its seeds was made again, bit for bit."""
+    return witness.outcome == "equal" and witness.rows[0] == witness.rows[1] and witness.beside is None
 
 
 def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bool, on_event: OnEvent) -> Run:
