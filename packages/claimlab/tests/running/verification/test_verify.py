@@ -130,9 +130,11 @@ def test_of_seeds_set_apart_each_keeps_its_witness(record, package, tmp_path):
     whose = [dataclasses.replace(run.made[0], seeds=(seed,)) for seed in (0, 1)]
     other = dataclasses.replace(whose[0], code=dataclasses.replace(whose[0].code, source="0" * 64))
     run = read_run(run.folder)
-    both = dataclasses.replace(run.confirmed[0], seeds=(0, 1))
+    third = dataclasses.replace(run.confirmed[0].code, source="1" * 64)  # one of the present source would vouch for seed 0
+    one = dataclasses.replace(run.confirmed[0], code=third)
+    both = dataclasses.replace(one, seeds=(0, 1))
     planned = plan(load("counter-walk", package), "quick", {}, 2, package)
-    keep(dataclasses.replace(run, made=(other, whose[1]), confirmed=(*run.confirmed, both)))
+    keep(dataclasses.replace(run, made=(other, whose[1]), confirmed=(one, both)))
     after = execute(planned, run.folder)
     assert after.confirmed == ()
     (apart,) = (read_run(path.parent) for path in run.folder.glob("older/*/run.json"))
