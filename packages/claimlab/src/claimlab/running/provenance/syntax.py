@@ -32,26 +32,22 @@ def meaning(content: bytes) -> str:
     False
     """
     tree = parsed(content)
-    found = _shown(tree) if tree.body else content.strip().decode(errors="replace")
+    found = shown(tree) if tree.body else content.strip().decode(errors="replace")
     return hashlib.sha256(found.encode()).hexdigest()
 
 
-def shown(node: ast.AST) -> str:
-    """Return a node as text that is equal for equal code."""
-    return _shown(node)
-
-
-def _shown(value: Any, raised: bool = False) -> str:  # noqa: ANN401  # whatever a node holds
+def shown(value: Any, raised: bool = False) -> str:  # noqa: ANN401  # whatever a node holds
+    """Return a node, or a part of one, as text that is equal for equal code; below `raise` any text is like any other."""
     if isinstance(value, list):
         items = [one for one in value if not _is_text(one)]  # pyright: ignore[reportUnknownVariableType]
-        return "[" + ",".join(_shown(one, raised) for one in items) + "]"  # pyright: ignore[reportUnknownVariableType]
+        return "[" + ",".join(shown(one, raised) for one in items) + "]"  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(value, ast.AST):
         return repr(value)
     if raised and (isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))):
         return "text"
     raised = raised or isinstance(value, ast.Raise)
     fields = ((name, one) for name, one in ast.iter_fields(value) if name not in SKIPPED and one is not None and one != [])
-    return f"{type(value).__name__}(" + ",".join(f"{name}={_shown(one, raised)}" for name, one in fields) + ")"
+    return f"{type(value).__name__}(" + ",".join(f"{name}={shown(one, raised)}" for name, one in fields) + ")"
 
 
 def _is_text(node: object) -> bool:
