@@ -72,10 +72,12 @@ class Experiment(Generic[C]):
         figures: from rows to figures and animations by name.
         progress: from a config and its latest row to the share that is done and a few words.
         ranges: by preset what `sweep` may choose; of a preset that is not among them it makes none.
+        parts: experiments of the same name on the same question whose settings are of another class, each with its own
+            presets, rows, claims and figures. The command line reaches them by their presets.
 
     Raises:
-        ValueError: no preset, presets whose configs are of different classes, two claims of one id, or ranges of a preset that
-            there is not.
+        ValueError: no preset, presets whose configs are of different classes, two claims of one id or two presets of one name,
+            a part of another name or with parts, or ranges of a preset that there is not.
     """
 
     name: str
@@ -87,16 +89,19 @@ class Experiment(Generic[C]):
     figures: Callable[[Rows], Mapping[str, Figure | Animation]] = lambda rows: {}
     progress: Callable[[C, Row], tuple[float, str]] | None = None
     ranges: Mapping[str, Ranges] = field(default_factory=dict[str, Ranges])
+    parts: Sequence[Experiment[Any]] = ()
 
     def __post_init__(self) -> None:
         classes = {type(preset.config) for preset in self.presets.values()}
         if len(classes) != 1:
             found = ", ".join(sorted(one.__name__ for one in classes)) or "no preset"
             raise ValueError(f"the presets of {self.name} must hold configs of one class, but found {found}; mend them")
-        ids = [claim.id for claim in self.claims]
-        twice = next((one for one in ids if ids.count(one) > 1), None)
-        if twice is not None:
-            raise ValueError(f"claims of {self.name} must have ids of their own, but found {twice!r} twice; rename one")
+        for part in self.parts:
+            if part.name != self.name or part.parts:
+                raise ValueError(f"parts of {self.name} must have its name and no parts, but found {part.name!r}; mend them")
+        _check_unique(f"claims of {self.name} must have ids of their own", [claim.id for claim in self.every_claim])
+        names = [name for one in (self, *self.parts) for name in one.presets]
+        _check_unique(f"presets of {self.name} and its parts must have names of their own", names)
         strange = sorted(set(self.ranges) - set(self.presets))
         if strange:
             raise ValueError(f"ranges of {self.name} must be of its presets, but found {strange[0]!r}; mend them")
@@ -105,6 +110,33 @@ class Experiment(Generic[C]):
     def config(self) -> type[C]:
         """The class of its configs."""
         return type(next(iter(self.presets.values())).config)
+
+    @property
+    def every_claim(self) -> list[Claim]:
+        """Its claims and those of its parts."""
+        return [claim for one in (self, *self.parts) for claim in one.claims]
+
+    def at(self, preset: str) -> Experiment[Any]:
+        """The part that has a preset, which may be the experiment itself.
+
+        Raises:
+            UsageError: neither it nor a part of it defines the preset.
+        """
+        names = [name for one in (self, *self.parts) for name in one.presets]
+        if preset not in names:
+            found = f"but found {preset!r}; {suggestion(preset, names)}"
+            raise UsageError(f"a preset of {self.name} must be one it defines, {found}")
+        return self.part_of(preset)
+
+    def part_of(self, preset: str) -> Experiment[Any]:
+        """The part whose preset a record names; the experiment itself for a preset that there is no more."""
+        return next((part for part in self.parts if preset in part.presets), self)
+
+
+def _check_unique(rule: str, names: Sequence[str]) -> None:
+    twice = next((one for one in names if names.count(one) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{rule}, but found {twice!r} twice; rename one")
 
 
 @dataclass(frozen=True)

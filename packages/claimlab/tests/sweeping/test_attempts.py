@@ -11,7 +11,13 @@ from claimlab.sweeping.plan import single
 def job(tmp_path, name, source=None, **changes):
     values = {"x": 0.1, "methods": ("up",), "seed": 0, **changes}
     return Job(
-        "climb", "fake_sweeps", values, 0, tmp_path / f"{name}.partial.jsonl", source or source_digest("fake_sweeps", "climb")
+        "climb",
+        "fake_sweeps",
+        "quick",
+        values,
+        0,
+        tmp_path / f"{name}.partial.jsonl",
+        source or source_digest("fake_sweeps", "climb"),
     )
 
 

@@ -62,17 +62,23 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return nameless(options, "an experiment", "the command list shows them")
     package_ = package(options)
     experiment = load(options.name, package_)
-    settings = settings_of(experiment.config)
     if helped(options):
-        presets = {name: preset.config for name, preset in experiment.presets.items()}
-        print(fields_help(experiment.name, experiment.title, experiment.config, presets))
+        for one in (experiment, *experiment.parts):
+            print(fields_help(one.name, one.title, one.config, {name: preset.config for name, preset in one.presets.items()}))
         return 0
+    experiment = experiment.at(options.preset)
     from claimlab.running.execute import execute  # noqa: PLC0415  # needed from here on only, as is rich
     from claimlab.running.plan import plan  # noqa: PLC0415
     from claimlab.running.watching.tracking import json_lines, tracked  # noqa: PLC0415
     from claimlab.showing.terminal import progress  # noqa: PLC0415
 
-    planned = plan(experiment, options.preset, parse_overrides(settings, rest, experiment.name), options.seeds, package_)
+    planned = plan(
+        experiment,
+        options.preset,
+        parse_overrides(settings_of(experiment.config), rest, experiment.name),
+        options.seeds,
+        package_,
+    )
     out = options.out or (records(options) if options.record else OUT)
     folder = planned.record(out) if options.record else planned.folder(out)
     with contextlib.ExitStack() as watching:

@@ -58,12 +58,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     where = package(options)
     experiment = load(options.name, where)
     if helped(options):
-        presets = {name: preset.config for name, preset in experiment.presets.items()}
-        print(fields_help(experiment.name, experiment.title, experiment.config, presets))
-        for preset, ranges in experiment.ranges.items():
-            print(f"\nranges of {preset}: {ranges.objective.words}, of {', '.join(ranges.methods)}")
-            print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
+        for one in (experiment, *experiment.parts):
+            print(fields_help(one.name, one.title, one.config, {name: preset.config for name, preset in one.presets.items()}))
+            for preset, ranges in one.ranges.items():
+                print(f"\nranges of {preset}: {ranges.objective.words}, of {', '.join(ranges.methods)}")
+                print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
         return 0
+    experiment = experiment.at(options.preset)
     from claimlab.showing.wording import counted  # noqa: PLC0415
     from claimlab.sweeping.outcome import outcomes  # noqa: PLC0415  # needed from here on only, as are optuna and rich
     from claimlab.sweeping.plan import sweep  # noqa: PLC0415

@@ -129,7 +129,7 @@ def _compute(growing: _Growing, engine: Engine, every: float, until: float) -> N
 def _job(plan: Plan, folder: Path, seed: int, code: Code, kept: tuple[float, float]) -> Job:
     values, source = {**values_of(plan.config), "seed": seed}, code.source or ""
     partial, path = folder / f"seed-{seed}.partial.jsonl", checkpoint_path(folder, seed, source)
-    return Job(plan.experiment.name, plan.package, values, seed, partial, source, path, *kept)
+    return Job(plan.experiment.name, plan.package, plan.preset, values, seed, partial, source, path, *kept)
 
 
 def _forget(job: Job) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from claimlab.errors import UsageError, suggestion
+from claimlab.errors import UsageError
 from claimlab.experiment import Experiment, command_of, listing
 from claimlab.fields import build, values_of
 from claimlab.values import written
@@ -109,9 +109,7 @@ def plan(
     Raises:
         UsageError: an unknown preset, fewer than one seed, a seed that no generator takes, or values that the Config refuses.
     """
-    if preset not in experiment.presets:
-        known = suggestion(preset, experiment.presets)
-        raise UsageError(f"a preset of {experiment.name} must be one it defines, but found {preset!r}; {known}")
+    experiment = experiment.at(preset)
     start = experiment.presets[preset]
     number = start.seeds if seeds is None else seeds
     if number < 1:

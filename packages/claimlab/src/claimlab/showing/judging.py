@@ -26,7 +26,7 @@ def judged_again(run: Run) -> Run:
     """
     if run.judged is None:
         return run
-    claims = load(run.recipe.name, run.recipe.package).claims
+    claims = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset).claims
     rows, before = run.rows(), {one.id: one for one in run.judged.claims}
     anew = [judge(claim, rows, run.recipe.preset) for claim in claims]
     kept = tuple(before[one.id] if one.id in before and _alike(asdict(before[one.id]), asdict(one)) else one for one in anew)
@@ -75,4 +75,4 @@ def never_run(runs: list[Run], package: str) -> dict[str, list[JudgedClaim]]:
     """
     known = {run.recipe.name for run in runs}
     missing = [one.name for one in listing(package) if one.name not in known]
-    return {name: [judge(claim, Rows(()), "quick") for claim in load(name, package).claims] for name in missing}
+    return {name: [judge(claim, Rows(()), "quick") for claim in load(name, package).every_claim] for name in missing}

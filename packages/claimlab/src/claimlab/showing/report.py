@@ -129,7 +129,7 @@ def shown_figures(run: Run, rows: Rows) -> Figures:
     from claimlab.running.pictures import drawn  # noqa: PLC0415  # matplotlib, where something must be drawn
 
     try:
-        experiment = load(run.recipe.name, run.recipe.package)
+        experiment = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset)
         return Figures(tuple((_uri(one, content), one.caption) for one, content in drawn(experiment, rows)))
     except (LabError, OSError, LookupError, TypeError, ValueError) as error:
         names = ", ".join(one.name for one in figures)

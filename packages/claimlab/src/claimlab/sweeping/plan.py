@@ -143,9 +143,7 @@ def sweep(
     """
     if trials < 1:
         raise UsageError(f"a sweep needs at least one trial for each method, but found --trials {trials}; 20 are usual")
-    if preset not in experiment.presets:
-        known = suggestion(preset, experiment.presets)
-        raise UsageError(f"a preset of {experiment.name} must be one it defines, but found {preset!r}; {known}")
+    experiment = experiment.at(preset)
     if preset not in experiment.ranges:
         way_out = (
             suggestion("", experiment.ranges) if experiment.ranges else "declare them beside its Config: ranges=run.RANGES"

@@ -219,7 +219,7 @@ class _Going:
         values = self.sweep.values(trial.method, trial.chosen, seed)
         kept = self.folder / f"{name}-{self.source[:6]}.checkpoint.safetensors"
         partial = self.folder / f"{name}.partial.jsonl"
-        return Job(self.sweep.experiment.name, self.sweep.package, values, seed, partial, self.source, kept)
+        return Job(self.sweep.experiment.name, self.sweep.package, self.sweep.preset, values, seed, partial, self.source, kept)
 
     def _goes_on(self, attempt: Attempt[Trial]) -> bool:
         objective, trial = self.sweep.ranges.objective, attempt.what

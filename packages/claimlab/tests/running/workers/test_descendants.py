@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_a_worker_that_is_ended_leaves_nothing_that_it_started(tmp_path):
-    worker = here().start(Job("climb", "fake_sweeps", {"seed": 0}, 0, tmp_path / "a.jsonl", "0" * 64), simulate)
+    worker = here().start(Job("climb", "fake_sweeps", "quick", {"seed": 0}, 0, tmp_path / "a.jsonl", "0" * 64), simulate)
     below = [int(word) for word in worker.next_event().text.split()]
     assert sorted(descendants(worker.process.pid)) == sorted(below)
     assert all(map(alive, below))

@@ -96,12 +96,15 @@ def reached(modules: Modules, experiment: str) -> list[str]:
 
 
 def stated(content: bytes) -> list[ast.expr]:
-    """Return what an experiment's `__init__` gives to the `FIELDS` of `Experiment(...)`."""
-    for node in ast.walk(parsed(content)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
-            given = {keyword.arg: keyword.value for keyword in node.keywords}
-            return [given[name] for name in FIELDS if name in given]
-    return []
+    """Return what an experiment's `__init__` gives to the `FIELDS` of `Experiment(...)`, of its parts, too."""
+    calls = (node for node in ast.walk(parsed(content)) if isinstance(node, ast.Call))
+    return [
+        keyword.value
+        for node in calls
+        if isinstance(node.func, ast.Name) and node.func.id == "Experiment"
+        for keyword in node.keywords
+        if keyword.arg in FIELDS
+    ]
 
 
 def _roots(modules: Modules, experiment: str) -> Iterator[str]:

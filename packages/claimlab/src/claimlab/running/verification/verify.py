@@ -111,7 +111,7 @@ def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
     before = [one for one in run.confirmed if one.code.source == code.source and set(wanted) <= set(one.seeds)]
     if before and not _asks_more(asked, before[-1]):
         return Found(run, before[-1], before=True)
-    experiment = load(run.recipe.name, run.recipe.package)
+    experiment = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset)
     seen = list[Machine]()
 
     def hear(event: Event) -> None:
@@ -204,7 +204,7 @@ def _made_again(
     with tempfile.TemporaryDirectory() as folder:
         partials = {seed: Path(folder, f"{seed}.jsonl") for seed in seeds}
         jobs = [
-            Job(recipe.name, recipe.package, {**config, "seed": seed}, seed, path, code.source or "")
+            Job(recipe.name, recipe.package, recipe.preset, {**config, "seed": seed}, seed, path, code.source or "")
             for seed, path in partials.items()
         ]
         with contextlib.closing(run_jobs(jobs, here().at_once(1), on_event, None if minutes is None else 60 * minutes)) as done:

@@ -83,7 +83,7 @@ OnEvent = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class Job:
-    """One seed's work: which experiment of which package, with which field values, written to which partial file.
+    """One seed's work: which experiment of which package, from which preset, with which field values, to which partial file.
 
     `source` is the digest of the source tree that the rows will be recorded under. `checkpoint` is where the seed's state is
     kept, every so many seconds; None keeps none. `until` is when it is kept for the last time, by `time.time`, so that machines
@@ -92,6 +92,7 @@ class Job:
 
     experiment: str
     package: str
+    preset: str
     values: dict[str, Any]
     seed: int
     partial: Path
@@ -147,7 +148,7 @@ def _end_with_parent() -> None:
 
 
 def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], Experiment[Any]]) -> Event:
-    experiment = seen(load(job.experiment, job.package))
+    experiment = seen(load(job.experiment, job.package).part_of(job.preset))
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
