@@ -44,7 +44,7 @@ def recorded() -> dict[str, Run]:
 def thumbnail(run: Run) -> Figure:
     """Return an experiment's figure, drawn from a run's rows."""
     with house_style():
-        figures = load(run.recipe.name, run.recipe.package).figures(run.rows())
+        figures = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset).figures(run.rows())
     still = {name: figure for name, figure in figures.items() if isinstance(figure, Figure)}
     return still.get(CHOSEN.get(run.recipe.name, ""), next(iter(still.values())))
 

@@ -57,7 +57,7 @@ def page() -> str:
     links: dict[str, str] = {}
     for one in listing("mechlearn_zoo.experiments"):
         links[one.name] = f"../../packages/zoo/src/mechlearn_zoo/experiments/{'/'.join(one.module.split('.')[-2:])}/README.md"
-        for claim in load(one.name, "mechlearn_zoo.experiments").claims:
+        for claim in load(one.name, "mechlearn_zoo.experiments").every_claim:
             for kind, number in places(claim.source):
                 tables[kind].setdefault(number, {}).setdefault(one.name, []).append(claim.id.split(".", 1)[1])
     text = HEAD

@@ -215,7 +215,7 @@ def says(condition: Asked, points: list[Point]) -> str:
 @functools.cache
 def claims(experiment: str) -> dict[str, Claim]:
     """Return an experiment's claims."""
-    return {claim.id: claim for claim in load(experiment, "mechlearn_zoo.experiments").claims}
+    return {claim.id: claim for claim in load(experiment, "mechlearn_zoo.experiments").every_claim}
 
 
 @functools.cache

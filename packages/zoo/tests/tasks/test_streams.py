@@ -3,7 +3,7 @@ import torch
 
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.tasks.boards.xor import xor
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 
 def test_seeds_and_names_have_streams_of_their_own():
@@ -14,6 +14,7 @@ def test_seeds_and_names_have_streams_of_their_own():
     plain = torch.rand(4, generator=torch.Generator().manual_seed(0))
     assert not (drawn == plain).all(1).any()
     assert torch.equal(torch.rand(4, generator=torch.Generator().manual_seed(2**32)), plain)  # why there are streams
+    assert torch.equal(torch.rand(4, generator=same_stream(0)), plain)
 
 
 def test_a_stream_is_the_same_again():

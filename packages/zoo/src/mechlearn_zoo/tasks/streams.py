@@ -29,3 +29,16 @@ def stream(seed: int, *names: str | int) -> Generator:
     check_whole("seed", seed)
     digest = hashlib.sha256("\0".join(map(str, (seed, *names))).encode()).digest()
     return Generator().manual_seed(int.from_bytes(digest[:4], "big"))
+
+
+def same_stream(seed: int) -> Generator:
+    """Return a generator whose numbers are those of every other `same_stream(seed)` and of `Generator().manual_seed(seed)`.
+
+    What draws from it is not independent of what else draws from the seed. Records that are too long to be made anew keep it;
+    whatever is written now calls `stream`.
+
+    Args:
+        seed: a whole number of at least 0.
+    """
+    check_whole("seed", seed)
+    return Generator().manual_seed(seed)

@@ -19,6 +19,7 @@ from mechlearn_zoo.nn.convolutions import Norm, fast_resnet
 from mechlearn_zoo.tasks.pictures.cifar import cifar10
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, digits
 from mechlearn_zoo.tasks.pictures.images import ImageData, Images, pixels
+from mechlearn_zoo.tasks.streams import same_stream
 
 Data = Literal["digits", "cifar10"]
 
@@ -132,7 +133,7 @@ def fit(
     per_epoch = len(labels) // training.batch
     drops = [round(share * training.epochs * per_epoch) for share in training.drops]
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.1)
-    generator = torch.Generator().manual_seed(training.seed + 2**32)
+    generator = same_stream(training.seed)
     saved.restore(model, optimizer, scheduler, generator)
     orders = batches(len(labels), training.batch, training.epochs - saved.done, generator)
     statistics = "pooled" if training.norm == "batch" else None

@@ -22,6 +22,7 @@ from mechlearn_zoo.tasks.bodies.quantiles import BINS, bin_errors
 from mechlearn_zoo.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
 from mechlearn_zoo.tasks.generation import progress_bar
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 class Printed(NamedTuple):
@@ -105,13 +106,13 @@ def make_data(config: Training, environment: Environment) -> PrivilegedData:
 
 def make_student(config: Training, inputs: int) -> nn.Sequential:
     """Return the student of a config's seed: ReLU layers and a linear one, all with weight norm."""
-    generator = torch.Generator().manual_seed(config.seed + 2**34)
+    generator = same_stream(config.seed)
     return relu_mlp((inputs, *config.student_widths, BINS), generator, weight_norm=True)
 
 
 def make_teacher(config: Training, features: int) -> UnitsTeacher:
     """Return the teacher of a config's seed: a target and a gate for each hidden unit of the student."""
-    generator = torch.Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     units = {str(2 * layer): width for layer, width in enumerate(config.student_widths)}
     outputs = 2 * sum(config.student_widths)
     network = trajectory_network(features, STEPS, config.teacher_channels, config.teacher_hidden, outputs, generator)
@@ -126,7 +127,7 @@ def make_distillation(
     splitting: Literal["fixed", "redrawn"] = "fixed",
 ) -> Distillation:
     """Return LDT's step object with the printed settings and a new teacher."""
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     teacher = make_teacher(config, examples.privileged.shape[2])
     return Distillation(
         Lesson(student, teacher, list(teacher.shapes), label_loss, 10**printed.log10_alpha, GatedSquaredError()),

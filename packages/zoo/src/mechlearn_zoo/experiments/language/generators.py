@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor
+from torch import Tensor
 
 from claimlab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
 from mechlearn_zoo.experiments.language.recurrent_oracle import OracleText, recurrent_oracle
@@ -28,7 +28,7 @@ from mechlearn_zoo.methods.language.seqgan import (
 )
 from mechlearn_zoo.methods.language.step_model import RecurrentModel, StepModel, log_probabilities
 from mechlearn_zoo.methods.language.temperature import Curve, sweep
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 Arm = Literal["mle", "seqgan", "pg-bleu"]
 Count = Annotated[int, Ge(1)]
@@ -239,7 +239,7 @@ def curve_of(config: Config, model: StepModel, text: OracleText) -> Curve:
         lambda samples, tempered: nll(tempered, text.test),
         count=config.points,
         length=config.length,
-        seed=config.seed + 2**36,
+        seed=config.seed,
     )
 
 
@@ -256,16 +256,16 @@ def rows_of(config: Config, text: OracleText, likelihood: RecurrentModel, arm: A
     model, saved = likelihood, checkpoint("rounds")
     yield from saved.values
     for number, model in () if arm == "mle" else by_rewards(config, text, likelihood, arm, saved):  # the last one stays
-        drawn = sample(model, config.points, config.length, Generator().manual_seed(config.seed + 2**36))
+        drawn = sample(model, config.points, config.length, same_stream(config.seed))
         oracle, test = nll(text.oracle, drawn), nll(model, text.test)
         row: Row = {"kind": "round", "arm": arm, "round": number, "oracle": oracle, "test": test}
         yield row if number == config.rounds else saved.keep(number, row)
-    drawn = sample(model, config.points, config.length, Generator().manual_seed(config.seed + 2**36))
+    drawn = sample(model, config.points, config.length, same_stream(config.seed))
     budget = config.epochs if arm == "mle" else config.rounds
     words = " ".join(str(index) for index in drawn[0].tolist())
     yield {"kind": "end", "arm": arm, "budget": budget, **measured(model, text, drawn)._asdict(), "sentence": words}
     for point in curve_of(config, model, text):
-        drawn = sample(model, 1000, config.length, Generator().manual_seed(config.seed + 2**36), temperature=point.temperature)
+        drawn = sample(model, 1000, config.length, same_stream(config.seed), temperature=point.temperature)
         similar = float(self_bleu(drawn, Bleu(smoothing="floor")).mean())
         words = " ".join(str(index) for index in drawn[0].tolist())
         yield {

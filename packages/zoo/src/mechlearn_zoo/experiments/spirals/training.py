@@ -1,7 +1,7 @@
 """Training a network on the spirals: what is set, the data, the batches, the loop and the accuracy.
 
 A step takes a batch of every environment, and a rule combines the environments' gradients. Everything is drawn from
-generators of the config's seed: the data and the initial weights from the seed itself, the batches from seed + 2**32.
+generators of the config's seed, all of one stream: the data, the initial weights, the batches.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,6 +19,7 @@ from claimlab import Positive, Saved, Share, check_limits
 from mechlearn.agreement import Agreement, Rule
 from mechlearn.nn.perceptrons import Init, mlp
 from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
+from mechlearn_zoo.tasks.streams import same_stream
 
 CONVERGED = 0.1
 """A mean training loss above this at the end means that the run had not converged."""
@@ -124,7 +125,7 @@ class Batches(Iterator[Split]):
 
     def __init__(self, config: Training, train: Split) -> None:
         self._config, self._train = config, train
-        self._generator = torch.Generator().manual_seed(config.seed + 2**32)
+        self._generator = same_stream(config.seed)
         self._first = torch.arange(config.environments)[:, None] * config.examples
         self._order = torch.zeros(config.environments, 0, dtype=torch.long)
         self._left = steps_of(config)

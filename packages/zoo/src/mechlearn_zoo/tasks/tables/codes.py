@@ -12,6 +12,7 @@ from torch import Generator, Tensor
 
 from mechlearn.arguments import check_generator
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, TOTAL, digits
+from mechlearn_zoo.tasks.streams import same_stream
 from mechlearn_zoo.tasks.tables.sites import SiteTable, tagged
 
 CORNERS = (0, 1, 6, 7, 56, 57, 62, 63)
@@ -103,4 +104,4 @@ def digits_tag(seed: int, sites: int = 8, rows: int = 179, noise: float = 1.0) -
         noise: standard deviation of what is added to the tag's -1 or 1.
     """
     table = codes(seed, sites, rows, height=0.0)
-    return tagged(table._replace(y=table.y % 2), sites, noise, Generator().manual_seed(seed + 2**32))
+    return tagged(table._replace(y=table.y % 2), sites, noise, same_stream(seed))

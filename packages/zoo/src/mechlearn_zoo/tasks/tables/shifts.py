@@ -3,6 +3,7 @@
 import torch
 from torch import Generator
 
+from mechlearn_zoo.tasks.streams import same_stream
 from mechlearn_zoo.tasks.tables.cells import WEAK, all_cells, weak
 from mechlearn_zoo.tasks.tables.sites import TURNED, SiteTable, normal, signs
 
@@ -60,7 +61,7 @@ def interactions(seed: int, sites: int = 8, rows: int = 53, noise: float = 0.5) 
         rows: of each.
         noise: standard deviation of what is added to both.
     """
-    table, generator = weak(seed, sites, rows), Generator().manual_seed(seed + 2**32)
+    table, generator = weak(seed, sites, rows), same_stream(seed)
     sign = torch.cat([signs(sites, max(1, round(TURNED * sites)), generator), -torch.ones(1)])
     coin = torch.randint(0, 2, (len(table.y),), generator=generator) * 2.0 - 1
     other = coin * (2.0 * table.y - 1) * sign[table.site]

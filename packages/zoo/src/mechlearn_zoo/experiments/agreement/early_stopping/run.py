@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-import torch
 from annotated_types import Ge, Interval, MinLen
 
 from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, number
@@ -16,6 +15,7 @@ from mechlearn.agreement import AndMask, Mean
 from mechlearn_zoo.experiments.agreement.per_example import ALL_DIGITS, WIDTHS, Training, accuracy, fit, load, make_model
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
 from mechlearn_zoo.tasks.pictures.images import Images, with_random_labels
+from mechlearn_zoo.tasks.streams import same_stream
 
 Size = Annotated[int, Interval(ge=80, le=ALL_DIGITS), "a batch has 80, and the other digits are for validation and test"]
 Part = Annotated[float, Interval(gt=0, lt=1), "some labels are wrong and some are right"]
@@ -70,7 +70,7 @@ def run(config: Config) -> Iterator[Row]:
     """Yield learning curves of each cell and trial; the last point is marked final."""
     for size, noise in config.cells():
         data = load("digits", "", config.seed, size)
-        generator = torch.Generator().manual_seed(config.seed + 2**33)
+        generator = same_stream(config.seed)
         noisy, wrong = with_random_labels(data.train.y, noise, CLASSES, generator)
         doubted, _ = with_random_labels(data.validation.y, noise, CLASSES, generator)
         mislabelled = Images(data.train.x[wrong], noisy[wrong])

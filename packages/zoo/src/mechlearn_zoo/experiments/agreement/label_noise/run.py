@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
-import torch
 from annotated_types import Ge, Interval, MinLen
 
 from claimlab import (
@@ -39,6 +38,7 @@ from mechlearn_zoo.experiments.agreement.per_example import (
 )
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
 from mechlearn_zoo.tasks.pictures.images import Images, with_random_labels
+from mechlearn_zoo.tasks.streams import same_stream
 
 Method = Literal["mean", "and-mask", "geometric"]
 
@@ -106,7 +106,7 @@ def rule_of(method: str, threshold: float) -> Rule:
 def run(config: Config) -> Iterator[Row]:
     """Yield learning curves for each method and learning rate; the last point is marked final."""
     data = load(config.data, config.folder, config.seed, config.examples)
-    generator = torch.Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     noisy, wrong = with_random_labels(data.train.y, config.noise, CLASSES, generator)
     mislabelled = Images(data.train.x[wrong], noisy[wrong])
     for method, threshold, learning_rate in config.trials():

@@ -30,6 +30,7 @@ from mechlearn_zoo.experiments.agreement.per_example import (
 from mechlearn_zoo.nn.convolutions import Norm
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
 from mechlearn_zoo.tasks.pictures.images import ImageData, Images, pixels, with_random_labels
+from mechlearn_zoo.tasks.streams import same_stream
 
 Labels = Literal["true", "random"]
 Regulariser = Literal["none", "l2", "dropout"]
@@ -134,7 +135,7 @@ def trials(config: Config) -> list[Trial]:
 def run(config: Config) -> Iterator[Row]:
     """Train one network for each kind of labels, regulariser and threshold; yield learning curves, the last point final."""
     data = noisy(load(config.data, config.folder, config.seed, config.examples), config.pixel_noise, config.seed)
-    generator = torch.Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     random, _ = with_random_labels(data.train.y, 1.0, CLASSES, generator)
     targets = {"true": data.train.y, "random": random}
     for trial in trials(config):
@@ -145,7 +146,7 @@ def noisy(data: ImageData, spread: float, seed: int) -> ImageData:
     """Return images with noise in every pixel, the same for all trials of a seed; a spread of 0 leaves the data as they are."""
     if spread == 0:
         return data
-    generator = torch.Generator().manual_seed(seed + 2**35)
+    generator = same_stream(seed)
     parts = [
         Images(pixels(x) + spread * torch.randn(x.shape, generator=generator), y)
         for x, y in (data.train, data.validation, data.test)
@@ -162,7 +163,7 @@ def _trained(config: Config, trial: Trial, data: ImageData, labels: Tensor) -> I
     model = make_model(training, data.train.x.shape[1])
     if trial.regulariser == "dropout":
         # before the linear layer and the constant behind it
-        dropped = Dropout(config.dropout, torch.Generator().manual_seed(config.seed + 2**34))
+        dropped = Dropout(config.dropout, same_stream(config.seed))
         layers = list(model.children())
         model = nn.Sequential(*layers[:-2], dropped, *layers[-2:])
     rule: Rule = AndMask(trial.threshold, config.rescale) if trial.threshold > 0 else Mean()

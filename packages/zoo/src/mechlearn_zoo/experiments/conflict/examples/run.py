@@ -22,6 +22,7 @@ from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.methods.environments import clipped_mean
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, digits
 from mechlearn_zoo.tasks.pictures.images import ImageData, Images, with_random_labels
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 class Combination(NamedTuple):
@@ -114,7 +115,7 @@ def train(config: Config, images: Images, labels: Int[Tensor, " b"], method: Com
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=config.l2)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.epochs)], gamma=0.1)
     gradients_of, combined = by_example(model), method.of(config.batch)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     x = images.x.flatten(1)
     every = max(1, config.epochs // config.reports)
     for epoch in range(1, config.epochs + 1):
@@ -140,7 +141,7 @@ def run(config: Config) -> Iterator[Row]:
     data: ImageData = digits(config.seed, train=config.examples)
     for board, methods in BOARDS.items():
         share = config.noise if board == "wrong labels" else 1.0
-        labels, wrong = with_random_labels(data.train.y, share, CLASSES, Generator().manual_seed(config.seed + 2**33))
+        labels, wrong = with_random_labels(data.train.y, share, CLASSES, same_stream(config.seed))
         mislabelled = Images(data.train.x[wrong], labels[wrong])
         for name in methods:
             for epoch, model in train(config, data.train, labels, METHODS[name]):

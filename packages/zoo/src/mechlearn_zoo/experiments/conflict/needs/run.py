@@ -18,6 +18,7 @@ from mechlearn.agreement import Agreement, AndMask, Mean, Rule, decay_masked
 from mechlearn_zoo.experiments.conflict.methods import kept, rotation
 from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks, outcome
 from mechlearn_zoo.experiments.conflict.shortcuts.training import Board, Training, batches, make_data, make_model
+from mechlearn_zoo.tasks.streams import same_stream
 
 AND = AndMask(1.0, rescale=True)
 
@@ -77,7 +78,7 @@ def on_shortcuts(config: Config, model: nn.Sequential, rotated: bool) -> float:
     """Return the norm of the first layer's weights on the shortcuts, in whose coordinates they are told."""
     weight: Tensor = next(model.parameters()).detach()
     if rotated:  # inputs are x @ turn, so that the weight on x is weight @ turn.T
-        weight = weight @ rotation(2 + config.shortcuts, torch.Generator().manual_seed(config.seed + 2**33)).T
+        weight = weight @ rotation(2 + config.shortcuts, same_stream(config.seed)).T
     return float(weight[:, 2:].norm())
 
 

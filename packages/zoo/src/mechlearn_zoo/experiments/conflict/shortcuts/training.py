@@ -18,6 +18,7 @@ from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.conflict.methods import Method, after_step, agreement_of, kept, rotation
 from mechlearn_zoo.experiments.conflict.shortcuts.looks import Looks, outcome
 from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def make_data(config: Training, board: Board) -> SpiralsData:
     found = spirals(config.seed, config.environments, config.examples, Shortcuts(board.shortcuts, board.scale))
     if not board.rotated:
         return found
-    turn = rotation(2 + board.shortcuts, torch.Generator().manual_seed(config.seed + 2**33))
+    turn = rotation(2 + board.shortcuts, same_stream(config.seed))
     train, validation, test = (split._replace(x=split.x @ turn) for split in (found.train, found.validation, found.test))
     return SpiralsData(train, validation, test, found.plane_scale)
 
@@ -75,7 +76,7 @@ def make_model(config: Training, board: Board) -> nn.Sequential:
 
 def batches(config: Training, train: Split) -> Iterator[Split]:
     """Yield a batch of every environment for each step, drawn epoch by epoch."""
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     first = torch.arange(config.environments)[:, None] * config.examples
     done = 0
     while True:
@@ -101,7 +102,7 @@ def train(config: Training, board: Board, method: Method, control: bool = False)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=config.l2)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
     agreement = agreement_of(model, method)
-    generator = torch.Generator().manual_seed(config.seed + 2**34)
+    generator = same_stream(config.seed)
     shares, loss, looks = 0.0, float("nan"), Looks(config.every, config.steps, data)
     for step, (x, y, environments) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()

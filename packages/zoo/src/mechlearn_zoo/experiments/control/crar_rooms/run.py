@@ -19,6 +19,7 @@ from claimlab import Positive, Preset, Row, Share, check_limits, number
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.methods.control.crar import Abstraction, Transitions, crar_losses
 from mechlearn_zoo.tasks.finite.grids import Grid, two_rooms
+from mechlearn_zoo.tasks.streams import same_stream
 
 ARMS = ("crar", "no-spread", "q-only")
 """All losses but reward's and Q's; the same without keeping states apart; Q alone with a reward in one corner."""
@@ -113,7 +114,7 @@ def tanh_mlp(widths: tuple[int, ...], generator: Generator) -> nn.Sequential:
 
 def train(arm: str, walk: Walk, config: Config) -> Networks:
     """Train one arm; Q alone gets a model of its frozen states afterwards."""
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     own, target = (Networks(walk.pictures.shape[1], config.numbers, Generator().manual_seed(config.seed)) for _ in range(2))
     names = {"crar": ("transition", "spread", "bound"), "no-spread": ("transition", "bound"), "q-only": ("q",)}[arm]
     fit(own, target, walk, names, config, generator)
@@ -150,7 +151,7 @@ def judged(arm: str, own: Networks, grid: Grid, walk: Walk, config: Config) -> I
     x = own.encoder(walk.pictures).detach()
     for (row, column), place in zip(grid.cells.tolist(), x.tolist(), strict=True):
         yield {"kind": "state", "arm": arm, "row": row, "column": column, "x": place[0], "y": place[-1]}
-    generator = Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     everywhere = torch.arange(len(grid)).repeat_interleave(4)
     each = torch.arange(4).repeat(len(grid))
     one = identified(own.tau, x, grid, everywhere, each.unsqueeze(0))

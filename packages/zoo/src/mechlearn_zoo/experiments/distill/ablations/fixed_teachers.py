@@ -16,6 +16,7 @@ from mechlearn_zoo.nn.convolutions import trajectory_network
 from mechlearn_zoo.tasks.bodies.quantiles import BINS
 from mechlearn_zoo.tasks.bodies.rollouts import STEPS
 from mechlearn_zoo.tasks.privileged import Part
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 class Losses:
@@ -79,7 +80,7 @@ def soft_labels(config: Training, data: Part, temperature: float) -> Tensor:
 
     It has the teacher's layers and stops where its loss on a tenth of the examples, held out, was least.
     """
-    generator = torch.Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     shape = (data.privileged.shape[2], STEPS, config.teacher_channels, config.teacher_hidden, BINS)
     network = trajectory_network(*shape, generator)
     optimizer = torch.optim.Adam(network.parameters(), config.student_lr)

@@ -11,13 +11,14 @@ from mechlearn_zoo.experiments.distill import bodies
 from mechlearn_zoo.experiments.distill.bodies import Printed, Training
 from mechlearn_zoo.tasks.bodies.quantiles import BINS
 from mechlearn_zoo.tasks.privileged import Part
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 def make_student(training: Training, inputs: int, variant: str) -> nn.Sequential:
     """Return the student, without weight norm where the variant is that."""
     if variant != "no-weight-norm":
         return bodies.make_student(training, inputs)
-    generator = torch.Generator().manual_seed(training.seed + 2**34)
+    generator = same_stream(training.seed)
     return relu_mlp((inputs, *training.student_widths, BINS), generator)
 
 

@@ -32,6 +32,7 @@ from mechlearn_zoo.experiments.distill.mujoco.side_by_side import flushed_denorm
 from mechlearn_zoo.experiments.distill.training import Count, Counts, ordinary_steps, rounds_of
 from mechlearn_zoo.tasks.bodies.rollouts import ENVIRONMENTS, Environment
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def train_ablated(
     training: Training, student: nn.Sequential, data: Part, printed: bodies.Printed, variant: str
 ) -> Iterator[int]:
     """Train a student in place with LDT or an ablation of it; yield after every round."""
-    generator = torch.Generator().manual_seed(training.seed + 2**35)
+    generator = same_stream(training.seed)
     examples = parts.with_actions(data) if variant in SEEING else with_other_trajectories(data, variant, generator)
     splitting = "redrawn" if variant == "redrawn" else "fixed"
     distillation = (
@@ -205,7 +206,7 @@ def train_ablated(
 
 def train_other(training: Training, student: nn.Sequential, data: Part, trial: Trial) -> Iterator[int]:
     """Train a student in place on all examples with targets that never change; yield after every round."""
-    generator = torch.Generator().manual_seed(training.seed + 2**32)
+    generator = same_stream(training.seed)
     optimizer = torch.optim.Adam(student.parameters(), training.student_lr)
     batches = Stream(torch.arange(len(data.y)), training.batch, generator)
     losses = losses_of(training, student, data, trial)

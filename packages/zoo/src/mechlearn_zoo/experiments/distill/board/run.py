@@ -25,6 +25,7 @@ from mechlearn.skips import Dynamics, Greedy, match, rollout
 from mechlearn_zoo.experiments.distill.board.boards import Falls, Part, draw
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
 from mechlearn_zoo.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.tasks.streams import same_stream
 
 Method = Literal["frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo"]
 METHODS: tuple[Method, ...] = ("frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo")
@@ -104,7 +105,7 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
 
     What it has where held-out boards are best is reported beside, from the boards that students are stopped on.
     """
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     train = falls.train
     codes, weights = train.frames.frame_shape[0], Generator().manual_seed(config.seed)
     model = CodePerceptron(codes, train.layouts.shape[1], weights, config.hidden, config.gain)
@@ -169,7 +170,7 @@ def matched_frames(config: Config, model: CodePerceptron, falls: Falls) -> Tenso
 
 def train_student(config: Config, method: Method, falls: Falls, model: CodePerceptron | None) -> Row:
     """Train a student on outcomes, with or without a teacher; report it at its best on held-out boards."""
-    weights = Generator().manual_seed(config.seed + 2**34)
+    weights = same_stream(config.seed)
     inputs, classes = falls.train.inputs(), int(falls.reads.platforms)
     student = relu_mlp((inputs.shape[1], config.hidden, config.hidden // 2, classes), weights)
     points: list[tuple[Measured, float]] = []
@@ -183,7 +184,7 @@ def train_student(config: Config, method: Method, falls: Falls, model: CodePerce
 
 
 def _steps(config: Config, method: Method, falls: Falls, model: CodePerceptron | None, student: nn.Sequential) -> Iterator[int]:
-    generator = Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     x, y = falls.train.inputs(), falls.train.labels
     optimizer = torch.optim.Adam(student.parameters(), LEARNING_RATE / 3)
     if method == "no-teacher":

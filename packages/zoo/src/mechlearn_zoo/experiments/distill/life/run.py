@@ -20,6 +20,7 @@ from mechlearn_zoo.experiments.distill.life.networks import Layers, Method, Sett
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
 from mechlearn_zoo.experiments.distill.training import Count, Counts, ordinary_steps
 from mechlearn_zoo.tasks.pictures.life import LifeData, life
+from mechlearn_zoo.tasks.streams import same_stream
 
 if TYPE_CHECKING:
     from optuna import Trial
@@ -183,7 +184,7 @@ def train(
     config: Config, method: Method, setting: Setting, student: Student, data: LifeData, every: int
 ) -> Iterator[tuple[int, Distillation | None]]:
     """Train a student in place; yield, every so many of its steps, how many they are, and what teaches it."""
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     examples = data.data.train
     optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
     if method == "none":
@@ -192,7 +193,7 @@ def train(
         for step in ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every):
             yield step, None
         return
-    teacher = networks.make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33), config.layers)
+    teacher = networks.make_teacher(method, setting, data, same_stream(config.seed), config.layers)
     everything = Split(torch.arange(len(examples.y)), torch.arange(0))  # a teacher that is never trained needs no validation
     split = split_rows(len(examples.y), setting.validation, generator) if networks.learns(method) else everything
     inner: Inner | Literal["student"] = SGD(setting.inner_lr, momentum=0.9) if method == "meta-inner-sgd" else "student"
@@ -223,7 +224,7 @@ def meta_optimizer(method: Method, setting: Setting, teacher: torch.nn.Module) -
 
 def measure(config: Config, method: Method, setting: Setting, data: LifeData) -> Iterator[tuple[Measured, Row]]:
     """Train one student and look at it eight times; also at what LDT knows itself, where trials have starts of their own."""
-    student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34), networks.layers_of(method))
+    student = Student(setting, same_stream(config.seed), networks.layers_of(method))
     every = max(1, length(config, setting, len(data.data.train.y)) // 8)
     for step, taught in train(config, method, setting, student, data, every):
         found = Measured(step, *(networks.accuracy(student, part) for part in (data.data.selection, data.data.test)))

@@ -12,6 +12,7 @@ from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.bodies import Training, label_loss
 from mechlearn_zoo.experiments.distill.training import ordinary_steps
 from mechlearn_zoo.tasks.privileged import Part
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 class Setting(NamedTuple):
@@ -36,7 +37,7 @@ def train_plainly(
         saved: where it goes on, in rounds.
     """
     saved = saved or Saved()
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     wanted = examples.privileged.flatten(1)
     head = relu_mlp((config.student_widths[-1], wanted.shape[1]), generator)
     groups = [*without_direction(student, setting.decay), *without_direction(head, setting.decay)]

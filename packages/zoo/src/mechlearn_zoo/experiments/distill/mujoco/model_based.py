@@ -22,6 +22,7 @@ from mechlearn_zoo.experiments.distill.training import ordinary_steps
 from mechlearn_zoo.tasks.bodies.quantiles import BINS, quantiles
 from mechlearn_zoo.tasks.bodies.rollouts import STEPS
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.streams import same_stream
 
 ModelBased = Literal["ssm", "stacked", "pairs"]
 MODEL_BASED: tuple[ModelBased, ...] = ("ssm", "stacked", "pairs")
@@ -146,7 +147,7 @@ def as_logits(psi: Float[Tensor, " b"]) -> Float[Tensor, "b 32"]:
 
 def make_world(config: Training, method: ModelBased, examples: Part) -> World:
     """Return the model of a config's seed, with the student's widths."""
-    generator = torch.Generator().manual_seed(config.seed + 2**34)
+    generator = same_stream(config.seed)
     states = examples.privileged.shape[2] - 1
     actions = (examples.x.shape[1] - states) // STEPS
     returns = examples.privileged[..., -1].sum(1)
@@ -158,7 +159,7 @@ def make_world(config: Training, method: ModelBased, examples: Part) -> World:
 def train_world(config: Training, world: World, examples: Part, setting: Setting, saved: Saved | None = None) -> Iterator[int]:
     """Train a model in place on its observations; yield after every round, as `baselines.train_plainly` does."""
     saved = saved or Saved()
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     optimizer = torch.optim.Adam(without_direction(world, setting.decay), setting.lr)
     batches = Stream(torch.arange(len(examples.y)), setting.batch, generator)
 

@@ -23,6 +23,7 @@ from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting
 from mechlearn_zoo.experiments.distill.training import now_and_then
 from mechlearn_zoo.tasks.bodies.quantiles import bin_errors
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 class Seen(NamedTuple):
@@ -125,7 +126,7 @@ def _together(config: Training, data: PrivilegedData, settings: Sequence[Setting
 
 def _train(config: Training, data: PrivilegedData, settings: Sequence[Setting], saved: Saved) -> None:
     examples = data.train
-    generator = torch.Generator().manual_seed(config.seed + 2**32)  # as `train_plainly`, which draws the same from it
+    generator = same_stream(config.seed)  # as `train_plainly`, which draws the same from it
     wanted = examples.privileged.flatten(1)
     members = Members(config, settings, examples.x.shape[1], wanted.shape[1], generator)
     optimizers = members.optimizers(settings)

@@ -21,6 +21,7 @@ from mechlearn_zoo.experiments.distill.life import networks
 from mechlearn_zoo.experiments.distill.training import Count
 from mechlearn_zoo.tasks.bodies.rollouts import Environment
 from mechlearn_zoo.tasks.pictures.life import LifeData, life
+from mechlearn_zoo.tasks.streams import same_stream
 
 World = Literal["life", "body"]
 
@@ -84,7 +85,7 @@ def run(config: Config) -> Iterator[Row]:
 def life_rows(config: Config) -> Iterator[Row]:
     """Read an untrained teacher of the Game of Life, a trained one and the oracle; frames are put into order of time."""
     data = life(config.seed, config.boards, 7)
-    student = networks.Student(LIFE, Generator().manual_seed(config.seed + 2**34))
+    student = networks.Student(LIFE, same_stream(config.seed))
     distillation = of_life(config, student, data)
     test = data.data.test
     majority = float(max(test.y.mean(), 1 - test.y.mean()))
@@ -105,8 +106,8 @@ def life_rows(config: Config) -> Iterator[Row]:
 
 def of_life(config: Config, student: networks.Student, data: LifeData) -> Distillation:
     """Return LDT in the Game of Life as `distill-life` has it, with the settings `LIFE`."""
-    generator = Generator().manual_seed(config.seed + 2**32)
-    teacher = networks.make_teacher("meta", LIFE, data, Generator().manual_seed(config.seed + 2**33), "third")
+    generator = same_stream(config.seed)
+    teacher = networks.make_teacher("meta", LIFE, data, same_stream(config.seed), "third")
     examples = data.data.train
     return Distillation(
         Lesson(student, teacher, list(teacher.filters), networks.label_loss, LIFE.alpha),
@@ -127,7 +128,7 @@ def body_rows(config: Config) -> Iterator[Row]:
     data = bodies.make_data(training, config.environment)
     for name in ("plain", f"noise-{config.noise}"):
         train, held = (
-            with_other_trajectories(part, name, Generator().manual_seed(config.seed + 2**35 + place))
+            with_other_trajectories(part, name, same_stream(config.seed + place))
             for place, part in enumerate((data.train, data.selection))
         )
         student = bodies.make_student(training, train.x.shape[1])
@@ -142,7 +143,7 @@ def body_rows(config: Config) -> Iterator[Row]:
 
 def read(config: Config, lesson: Lesson, privileged: torch.Tensor) -> Reading:
     """Read a teacher on some trajectories."""
-    generator = Generator().manual_seed(config.seed + 2**36)
+    generator = same_stream(config.seed)
     return read_teacher(lesson, privileged[: config.read], probes=config.probes, generator=generator)
 
 

@@ -22,6 +22,7 @@ from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
 from mechlearn_zoo.methods.language.masked import IGNORED, Corruption, corrupt
 from mechlearn_zoo.methods.language.vocabulary import END, Vocabulary
 from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
+from mechlearn_zoo.tasks.streams import same_stream
 from mechlearn_zoo.tasks.text.code_tokens import NO_ROLE, ROLES, code_tokens
 
 Arm = Literal[
@@ -125,7 +126,7 @@ def corpus(config: Config) -> Corpus:
 def fresh(config: Config, words: int, causal: bool) -> LanguageModel:
     """Return an untrained model."""
     sizes = TransformerSizes(words, config.width, config.layers, 2, 4 * config.width, config.window)
-    return LanguageModel(sizes, Generator().manual_seed(config.seed + 2**32), causal, spread=config.width**-0.5 / 2)
+    return LanguageModel(sizes, same_stream(config.seed), causal, spread=config.width**-0.5 / 2)
 
 
 def token_losses(model: Model, ids: Tensor, corruption: Corruption, generator: Generator) -> Tensor:
@@ -142,7 +143,7 @@ def token_losses(model: Model, ids: Tensor, corruption: Corruption, generator: G
 
 def pretrain(config: Config, data: Corpus, model: Model, saved: Saved) -> Iterator[tuple[int, float]]:
     """Train on windows without labels; yield step and validation loss a predicted token ten times, which the caller keeps."""
-    corruption, generator = Corruption(data.words), Generator().manual_seed(config.seed + 2**33)
+    corruption, generator = Corruption(data.words), same_stream(config.seed)
     optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
     warm = max(1, config.steps // 10)
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -186,13 +187,13 @@ def accuracy(tagger: nn.Module, text: Text) -> float:
 
 def tune(config: Config, model: Model, data: Corpus, rows: Tensor, frozen: bool) -> float:
     """Return the test accuracy of a model that is fine-tuned on labelled windows, at its best on validation windows."""
-    tagger = Tagger(model, config.width, Generator().manual_seed(config.seed + 2**34))
+    tagger = Tagger(model, config.width, same_stream(config.seed))
     tagger.encoder.requires_grad_(not frozen)
     trained = [parameter for parameter in tagger.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trained, config.tuning_rate * (10 if frozen else 1))
     text = Text(data.train.ids[rows], data.train.roles[rows])
     validation = Text(data.validation.ids[: len(rows)], data.validation.roles[: len(rows)])
-    generator = Generator().manual_seed(config.seed + 2**35)
+    generator = same_stream(config.seed)
     best, weights = -math.inf, copy.deepcopy(tagger.state_dict())
     for step in range(1, config.tuning + 1):
         some = torch.randperm(len(rows), generator=generator)[:16]
@@ -258,7 +259,7 @@ def distilled(config: Config, seeing: Model, causal: Model, data: Corpus, rows: 
     found: Row = {}
     for with_teacher, name in ((True, "accuracy"), (False, "alone")):
         stopping = EarlyStopping(rounds)
-        generator = Generator().manual_seed(config.seed + 2**36)
+        generator = same_stream(config.seed)
         student = relu_mlp((config.width, units, len(ROLES)), generator)
         optimizer = torch.optim.Adam(student.parameters(), 3e-3)
         if with_teacher:
@@ -296,7 +297,7 @@ def run(config: Config) -> Iterator[Row]:
     made: dict[str, Callable[[], Model]] = {
         "masked": lambda: fresh(config, data.words, causal=False),
         "causal": lambda: fresh(config, data.words, causal=True),
-        "two-way": lambda: TwoWay(data.words, config.width, Generator().manual_seed(config.seed + 2**32)),
+        "two-way": lambda: TwoWay(data.words, config.width, same_stream(config.seed)),
     }
     for name, make in made.items():
         models[f"{name}-scratch"] = make()
@@ -308,7 +309,7 @@ def run(config: Config) -> Iterator[Row]:
         reached = next((row["step"] for row in saved.values if row["loss"] <= config.reached), None)
         yield {"kind": "reached", "model": name, "step": reached, "budget": config.steps}
         models[f"{name}-frozen"] = models[name]
-    order = torch.randperm(len(data.train.ids), generator=Generator().manual_seed(config.seed + 2**37))
+    order = torch.randperm(len(data.train.ids), generator=same_stream(config.seed))
     for count in config.labelled:
         rows = order[:count]
         for arm in config.arms:

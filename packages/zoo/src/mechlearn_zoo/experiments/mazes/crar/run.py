@@ -17,7 +17,7 @@ from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, 
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.mazes.crar.keys import Gathering, Keys, mazes_with_keys
 from mechlearn_zoo.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 ARMS = ("crar", "q-only")
 """All losses; Q's alone in the same networks, which has nothing to plan with."""
@@ -235,7 +235,7 @@ def wander(world: Keys, config: Config, generator: Generator) -> Walk:
 
 def train(arm: str, world: Keys, walk: Walk, config: Config) -> list[Look]:
     """Minimise the arm's losses; the target follows every 500 updates. Return the networks at each look, at the end last."""
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     own, target = (Networks(config.size, Generator().manual_seed(config.seed)) for _ in range(2))
     names = {"crar": ("transition", "reward", "discount", "q", "spread", "bound"), "q-only": ("q",)}[arm]
     optimizer = torch.optim.Adam(own.parameters(), lr=config.rate)
@@ -313,7 +313,7 @@ def score(world: Keys, config: Config, plan: Callable[[Tensor], Tensor] | None, 
 
     What is drawn comes of the generator, of one for the test if there is none.
     """
-    generator = generator or Generator().manual_seed(config.seed + 2**33)
+    generator = generator or same_stream(config.seed)
     state, alive = world.begin(torch.arange(len(world))), torch.ones(len(world), dtype=torch.bool)
     total, moves = torch.zeros(len(world)), torch.zeros(len(world))
     for _ in range(config.horizon):

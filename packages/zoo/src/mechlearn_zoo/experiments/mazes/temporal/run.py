@@ -21,6 +21,7 @@ from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.trajectories.finite import FiniteMDP
 from mechlearn_zoo.methods.control.counterfactual import Scenarios
 from mechlearn_zoo.tasks.finite.scenarios import Levels, levels
+from mechlearn_zoo.tasks.streams import same_stream
 
 Arm = Literal["adam", "temporal-mask", "gradient-mask", "random-mask", "decay", "no-textures"]
 ARMS: tuple[Arm, ...] = ("adam", "temporal-mask", "random-mask", "decay", "no-textures")
@@ -131,7 +132,7 @@ def train(arm: str, seen: Worlds, unseen: Worlds, config: Config, shares: list[f
     )  # fmt: skip
     mask = TemporalMask(network.parameters(), config.memory, config.threshold) if arm == "gradient-mask" else None
     single = [one(seen, number) for number in range(config.levels)]
-    generator, moved = Generator().manual_seed(config.seed + 2**32), 0.0
+    generator, moved = same_stream(config.seed), 0.0
     for step in range(config.steps):
         before = [parameter.detach().clone() for parameter in network.parameters()] if arm == "random-mask" else []
         optimizer.zero_grad()

@@ -25,7 +25,7 @@ MOTIONS: dict[str, Motion] = {
 }
 CLOCKED, WAITING = ("pendulum", "double pendulum", "ball"), ("waiting ball",)
 COMING = 2**31
-"""Added to a seed for trajectories to come: torch's generators of the CPU keep 32 bits, 2**32 would be the known ones again."""
+"""Added to a seed for trajectories to come."""
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,8 @@ def tasks(seed: int) -> dict[str, Task]:
     """Return each task's pictures; digits have the 96 to stop on that were left over."""
     read = digits(seed, train=1000, validation=1, test=700)
     left = digits(seed, train=1000, validation=701, test=96).test
-    counted = squares(seed, 2000), squares(seed + 2**32, 1000), squares(stream(seed, "validation").initial_seed(), 1000)
+    test, validation = (stream(seed, name).initial_seed() for name in ("test", "validation"))
+    counted = squares(seed, 2000), squares(test, 1000), squares(validation, 1000)
     parts = {"digits": (read.train, read.test, left), "squares": counted}
     return {name: Task(*(shifted(one) for one in some)) for name, some in parts.items()}
 
@@ -140,7 +141,7 @@ def shifted(images: Images) -> Images:
 def run(config: Config) -> Iterator[Row]:
     """Yield each host's accuracy with and without a program, then programs that several hosts share."""
     found = tasks(config.seed)
-    reading = glyphs(config.seed + 2**33, 1000, SIZE)
+    reading = glyphs(stream(config.seed, "letters").initial_seed(), 1000, SIZE)
     kinds: tuple[Kind, ...] = ("cnn", "mlp", "linear")
     for kind in kinds:
         made = trained(kind, config, config.seed)

@@ -24,6 +24,7 @@ from mechlearn_zoo.tasks.frames.episodes import Episodes
 from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
 from mechlearn_zoo.tasks.frames.room_runner import RoomRunnerSettings
 from mechlearn_zoo.tasks.generation import progress_bar
+from mechlearn_zoo.tasks.streams import same_stream
 
 Task = Literal["funnel-board", "room-runner"]
 Size = Literal["small", "half", "published"]
@@ -270,7 +271,7 @@ def train(
         watch: called after each step.
     """
     saved = saved or Saved()
-    generator = torch.Generator().manual_seed(settings.seed + 2**32)
+    generator = same_stream(settings.seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
     loss = BinaryCrossEntropyWithLogits()
     scale = scale_of(settings, method, worlds(0))

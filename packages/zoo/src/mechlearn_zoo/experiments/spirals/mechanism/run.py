@@ -17,6 +17,7 @@ from claimlab import Choice, Objective, Options, Preset, Ranges, Row, Saved, che
 from mechlearn_zoo.experiments.spirals import training
 from mechlearn_zoo.experiments.spirals.methods import METHODS, Method, rule_of
 from mechlearn_zoo.tasks.boards.spirals import SpiralsData
+from mechlearn_zoo.tasks.streams import same_stream
 
 BOUNDARY_SIZE = 96
 BOUNDARY_EXTENT = 2.7
@@ -99,7 +100,7 @@ def boundary(model: nn.Module, config: Config) -> str:
     """Return the probability of label 1 over the spiral plane, averaged over random shortcuts: a digit 0-9 for each point."""
     line = torch.linspace(-BOUNDARY_EXTENT, BOUNDARY_EXTENT, BOUNDARY_SIZE)
     plane = torch.cartesian_prod(line, line)
-    generator = torch.Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     total = torch.zeros(len(plane))
     draws = 8
     with torch.no_grad():

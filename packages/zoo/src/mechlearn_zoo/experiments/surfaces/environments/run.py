@@ -35,7 +35,7 @@ from mechlearn.surfaces import (
     surface_of_model,
 )
 from mechlearn_zoo.tasks.boards.spirals import MECHANISM, HeldOut, Shortcuts, Split, spiral_points, spirals
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 METHODS = ("averaging", "AND-mask")
 
@@ -154,8 +154,7 @@ def train(config: Config, train: Split, method: str, watched: Watched | None = N
     agreement = Agreement(model, Mean() if method == "averaging" else AndMask(1.0, rescale=True))
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
-    # torch's generators of the CPU keep 32 bits of a seed: 2**32 leaves the stream of the seed itself, 2**31 another
-    generator = Generator().manual_seed(config.seed + (2**31 if again else 2**32))
+    generator = same_stream(config.seed + 2**31 if again else config.seed)
     first = torch.arange(config.environments)[:, None] * config.examples
     parts = (model, optimizer, scheduler, generator, *([watched.stopping] if watched else []))
     saved = checkpoint(f"{method} again" if again else method, *parts)

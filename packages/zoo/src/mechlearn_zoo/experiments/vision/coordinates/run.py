@@ -20,6 +20,7 @@ from mechlearn_zoo.experiments.vision.coordinates import networks
 from mechlearn_zoo.experiments.vision.coordinates.squares import Division, Squares, draw_squares, squares
 from mechlearn_zoo.tasks.pictures.digits import digits
 from mechlearn_zoo.tasks.pictures.images import Images
+from mechlearn_zoo.tasks.streams import same_stream
 
 Task = Literal["point", "paint", "find"]
 TASKS: tuple[Task, ...] = ("point", "paint", "find")
@@ -113,7 +114,7 @@ def fit(config: Config, data: Squares, task: Task, division: Division, network: 
     steps = config.find_steps if task == "find" and not plain else steps
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * steps)], gamma=0.1)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     known = (~data.held_out).nonzero()[:, 0]
     row: Row = {"task": task, "division": division, "network": network}
     model.train()
@@ -182,7 +183,7 @@ def fit_digits(config: Config, coordinates: bool) -> Row:
     data = digits(config.seed)
     model = networks.classifier(coordinates, Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     stopping = EarlyStopping()
     for step in range(1, config.digit_steps + 1):
         some = torch.randint(len(data.train.x), (64,), generator=generator)
@@ -211,7 +212,7 @@ def fit_gan(config: Config, network: str) -> Row:
     critic = networks.critic(side, 32, coordinates, weights)
     players = [torch.optim.Adam(player.parameters(), lr=1e-3, betas=(0.5, 0.999)) for player in (painter, critic)]
     images = squares(config.seed, side, 3).images
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
 
     def paint(count: int) -> Tensor:
         return painter(2 * torch.rand(count, latent, generator=generator) - 1)

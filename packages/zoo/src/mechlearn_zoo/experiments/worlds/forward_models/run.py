@@ -19,7 +19,7 @@ from mechlearn_zoo.experiments.worlds.forward_models.policies import learn
 from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import Hunt, Play, hunts
 from mechlearn_zoo.methods.worlds import next_action_losses, perfect_steps
 from mechlearn_zoo.nn.graphs import edge_norms, edges_to
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")
 RULES = ("averaging", "AND-mask")
@@ -163,7 +163,7 @@ def fit(config: Config, model: nn.Module, play: Play, side: int, saved: Saved | 
     saved = saved or Saved()
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     saved.restore(model, optimizer, scheduler, generator)
     for step in range(saved.done + 1, config.steps + 1):
         some = windows(play, torch.randint(len(play.actions), (config.batch,), generator=generator), config.window, generator)
@@ -195,7 +195,7 @@ def new_teammates(config: Config) -> Iterator[Row]:
     """
     hunt = Hunt(habits=config.habits)
     play = hunts(config.seed, config.team_episodes, hunt, config.teams)
-    known = hunts_of(play, Generator().manual_seed(config.seed + 2**33), config.test)
+    known = hunts_of(play, same_stream(config.seed), config.test)
     new, further = (
         hunts(seed, max(1, config.test // config.teams), hunt, config.teams)
         for seed in (config.seed + 2**31, validation_seed(config, "teams"))
@@ -205,7 +205,7 @@ def new_teammates(config: Config) -> Iterator[Row]:
         agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(config.team_threshold, rescale=True))
         optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
         scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.team_steps)], gamma=0.1)
-        generator = Generator().manual_seed(config.seed + 2**32)
+        generator = same_stream(config.seed)
         first = torch.arange(config.teams)[:, None] * config.team_episodes
         stopping = EarlyStopping(LOOKS)
         saved = checkpoint(rule, model, optimizer, scheduler, generator, stopping)

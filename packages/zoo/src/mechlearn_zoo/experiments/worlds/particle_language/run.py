@@ -18,6 +18,7 @@ from mechlearn_zoo.experiments.worlds.particle_language.playing import Talk, pla
 from mechlearn_zoo.experiments.worlds.particle_language.settings import Config
 from mechlearn_zoo.methods.worlds import grounding, vocabulary_reward
 from mechlearn_zoo.nn.categorical import used_symbols
+from mechlearn_zoo.tasks.streams import same_stream
 
 CHANNELS = ("symbols", "none")
 SILENT = ("gaze", "bodies")
@@ -85,7 +86,7 @@ def fit(config: Config, policy: Policy, arm: Arm) -> Iterator[Row]:
     """Train through the dynamics; yield distances on the way."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / arm.steps)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     saved = checkpoint("training", policy, optimizer, scheduler, generator)
     yield from saved.values
     for now in range(saved.done + 1, arm.steps + 1):
@@ -111,7 +112,7 @@ def habit(said: Tensor) -> Tensor:
 def tested(config: Config, policy: Policy, channel: str) -> Iterator[Row]:
     """Yield how episodes end with the most likely symbols, and with symbols exchanged between episodes."""
     for exchanged in (False,) if channel == "none" else (False, True):
-        generator = Generator().manual_seed(config.seed + 2**33)
+        generator = same_stream(config.seed)
         errand = among_two(config, config.test, generator)
         with torch.no_grad():
             found = play(config, policy, errand, generator, Talk(channel, True, exchanged))
@@ -132,7 +133,7 @@ def tested(config: Config, policy: Policy, channel: str) -> Iterator[Row]:
 @torch.no_grad()
 def three(config: Config, policy: Policy, channel: str, exchanged: bool = False) -> Row:
     """Return how episodes of three agents end, by whose goal it was and who was told, and what their symbols say."""
-    generator = Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     talk = Talk("none" if channel == "none" else "symbols", True, exchanged)
     errand = among_three(config, config.test, generator)
     found = play(config, policy, errand, generator, talk)

@@ -22,7 +22,7 @@ from mechlearn_zoo.experiments.worlds.take_cover import models
 from mechlearn_zoo.experiments.worlds.take_cover.models import Latents
 from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
 from mechlearn_zoo.methods.worlds.world_model import MixtureRNN
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 RULES = ("averaging", "AND-mask")
 NEW = 16
@@ -73,7 +73,7 @@ class Looks:
 
 def trained(config: Config, data: Latents, held_out: Latents, further: Latents | None = None) -> Iterator[Trained]:
     """Train an M by each rule; yield what came of it, with looks also where further held-out episodes stop it."""
-    generator = Generator().manual_seed(config.seed + 2**33)
+    generator = same_stream(config.seed)
     codes = torch.randn(config.rooms + NEW, 2, CODE, generator=generator)
     rooms = [data.rows(own) for own in dealt(len(data.actions), config.rooms)]
     known = [
@@ -128,7 +128,7 @@ def train(config: Config, memory: MixtureRNN, rooms: list[Latents], rule: Rule, 
     agreement = Agreement(memory, rule)
     optimizer = torch.optim.Adam(memory.parameters(), config.memory_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.room_steps)
-    generator = Generator().manual_seed(config.seed + 2**32)
+    generator = same_stream(config.seed)
     each = max(1, config.memory_batch // len(rooms))
     for step in range(config.room_steps):
         optimizer.zero_grad()
