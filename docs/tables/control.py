@@ -15,18 +15,18 @@ PAGE = ROOT / "docs" / "methods" / "measured.md"
 SECONDS: dict[str, int | None] = {
     "impala-lag": 60,
     "popart-tasks": 30,
-    "promp-estimators": 5,
+    "promp-corners estimators": 5,
     "promp-corners": 60,
     "curiosity-tv": 90,
     "max-chain": 2,
     "empowerment-maze": 10,
     "entropy-landscape": 15,
     "cfgps-levels": 35,
-    "cfgps-amortised": None,
-    "crar-rooms": 40,
+    "cfgps-levels amortised": None,
+    "crar-mazes rooms": 40,
     "one-shot-towers": 25,
 }
-"""CPU seconds a seed, as set out before anything was built; None where nothing was."""
+"""CPU seconds a seed, as set out before anything was built, None where nothing was; of a part by its preset, too."""
 TARGETS = {
     r"V-trace, T=20,": "2 times torchrl",
     r"V-trace, T=(100|128|1000),": "7 times torchrl",
@@ -45,18 +45,17 @@ def experiments(results: Path = ROOT / "packages" / "zoo" / "results") -> str:
     """Return the table of experiments, a row for each recorded quick run."""
     lines = ["| experiment | set out, CPU s a seed | measured, s a seed | measured by us | claims that hold |"]
     lines.append("|---|---|---|---|---|")
-    for path in sorted(results.glob("*/*/quick-??????/claims.json")):
+    for path in sorted(results.glob("*/*/*-??????/claims.json")):
         judged = json.loads(path.read_text(encoding="utf-8"))
-        if judged["name"] not in SECONDS or judged["older"]:
+        name = f"{judged['name']} {path.parent.name[:-7]}".removesuffix(" quick")
+        if name not in SECONDS or judged["older"]:
             continue
         claims = [claim for claim in judged["claims"] if claim["measured"] is not None]
         held = sum(claim["verdict"].startswith("holds") for claim in claims)
         first = "; ".join(f"{claim['id'].partition('.')[2]} {said(claim)}" for claim in claims[:3])
-        place = (
-            f"[{judged['name']}](../../packages/zoo/src/mechlearn_zoo/experiments/{path.parts[-4]}/{path.parts[-3]}/README.md)"
-        )
+        place = f"[{name}](../../packages/zoo/src/mechlearn_zoo/experiments/{path.parts[-4]}/{path.parts[-3]}/README.md)"
         own = judged["seconds"] / len(judged["seeds"])
-        lines.append(f"| {place} | {SECONDS[judged['name']] or '-'} | {own:.0f} | {first} | {held} of {len(claims)} |")
+        lines.append(f"| {place} | {SECONDS[name] or '-'} | {own:.0f} | {first} | {held} of {len(claims)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -125,7 +125,7 @@ CURVES = {
     "coinrun.least": Curves(finalists, lambda _: "epoch"),
     "spirals-search": Curves(checked, None),
 }
-"""Of an experiment, or of a claim of it."""
+"""By how the ids of claims begin, which is their experiment's name or that of a part; or of one claim."""
 LEFT_OUT = (
     "distill-noisy-labels.baselines-ill-calibrated",
     *(f"distill-ablations.{body}" for body in ("swimmer", "hopper", "halfcheetah")),
@@ -228,16 +228,22 @@ def parts(folder: Path, name: str) -> tuple[Rows, list[tuple[float, float, Rows]
 
 def measured(one: Folded) -> list[Point]:
     """Return a claim's points on the run that weighs most."""
-    claim, experiment = one.claim.id, one.claim.id.split(".")[0]
-    _, short = parts(one.first.run.folder, claim if claim in CURVES else experiment)
-    measure = claims(experiment)[claim].measure
+    claim = one.claim.id
+    _, short = parts(one.first.run.folder, claim if claim in CURVES else beginning(one))
+    measure = claims(one.first.run.recipe.name)[claim].measure
     return [Point(share, reached, measure(part) if part else None) for share, reached, part in short]
+
+
+def beginning(one: Folded) -> str:
+    """Return how a claim's id begins."""
+    return one.claim.id.split(".")[0]
 
 
 def failing() -> list[Folded]:
     """Return the failing claims of the texts whose records have curves."""
     runs = [run for run in find_runs(ROOT / "packages" / "zoo" / "results") if not run.is_older]
-    found = [one for name in CURVES for one in folded(run for run in runs if run.recipe.name == name)]
+    every = folded(runs)
+    found = [one for name in CURVES for one in every if beginning(one) == name]
     return [one for one in found if one.claim.verdict in FAILED and one.claim.kind in KINDS and one.claim.id not in LEFT_OUT]
 
 

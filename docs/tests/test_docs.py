@@ -89,9 +89,9 @@ def command_fault(words: list[str]) -> str:
     experiment = next((word for word in words[1:] if not word.startswith("-")), "")
     if experiment not in [one.name for one in listing("mechlearn_zoo.experiments")]:
         return f"no experiment {experiment!r}"
-    known = {"--" + option.replace("_", "-") for option in RESERVED} | {
-        setting.flag for setting in settings_of(load(experiment, "mechlearn_zoo.experiments").config)
-    }
+    preset = words[words.index("--preset") + 1] if "--preset" in words[:-1] else "quick"
+    part = load(experiment, "mechlearn_zoo.experiments").part_of(preset)
+    known = {"--" + option.replace("_", "-") for option in RESERVED} | {setting.flag for setting in settings_of(part.config)}
     flags = [word.partition("=")[0] for word in words if word.startswith("--")]
     return ", ".join(f"no field {flag!r}" for flag in flags if flag not in known)
 

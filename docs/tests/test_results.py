@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 RUNS = records()
 
 LARGE = {
-    "agreement/early_stopping/quick",
+    "agreement/label_noise/early-stopping",
     "agreement/linear/paper",
     "distill/ablations/faithful,variants=untrained,redrawn,no-teacher",
     "distill/mujoco/faithful-halfcheetah,nonfinite=zero",

@@ -27,7 +27,7 @@ def test_links_lead_to_the_site_s_pages_and_sources_become_their_names():
 
 
 def test_links_out_of_a_folder_are_counted_from_the_page_s_place():
-    readme = ROOT / "packages/zoo/src/mechlearn_zoo/experiments/spirals/search/README.md"
+    readme = ROOT / "packages/zoo/src/mechlearn_zoo/experiments/spirals/baselines/README.md"
     turned = site.relinked(
         "[x](../mechanism/README.md) [y](../../../../../../../docs/skips/README.md)", readme, site.generated(readme)
     )

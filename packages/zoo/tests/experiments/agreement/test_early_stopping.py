@@ -3,11 +3,12 @@ from dataclasses import replace
 import pytest
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.agreement.early_stopping import EXPERIMENT
-from mechlearn_zoo.experiments.agreement.early_stopping import run as early_stopping
-from mechlearn_zoo.experiments.agreement.early_stopping.claims import added, over, saved, stopped
+from mechlearn_zoo.experiments.agreement import label_noise
+from mechlearn_zoo.experiments.agreement.label_noise import early_stopping
+from mechlearn_zoo.experiments.agreement.label_noise.early_stopping_claims import added, over, saved, stopped
 
-TINY = replace(EXPERIMENT.presets["quick"].config, sizes=(80,), noises=(0.25, 0.5), epochs=3, thresholds=(0.2,))
+EXPERIMENT = label_noise.EXPERIMENT.at("early-stopping")
+TINY = replace(EXPERIMENT.presets["early-stopping"].config, sizes=(80,), noises=(0.25, 0.5), epochs=3, thresholds=(0.2,))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_cells_weigh_the_same():
 
 
 def test_claims_and_figure(rows):
-    missing = {claim.id.split(".")[1] for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None}
+    missing = {claim.id.split(".")[1] for claim in EXPERIMENT.claims if judge(claim, rows, "early-stopping").measured is None}
     assert missing == {"most-wrong"}
     assert list(EXPERIMENT.figures(rows)) == ["early-stopping"]
     config = replace(TINY, mask_rates=(5e-3,), mean_rates=(1e-3, 5e-3))

@@ -3,19 +3,20 @@ from dataclasses import replace
 import torch
 
 from claimlab import EarlyStopping, Rows, judge
-from mechlearn_zoo.experiments.control.cfgps_amortised import EXPERIMENT
-from mechlearn_zoo.experiments.control.cfgps_amortised.run import history, run
-from mechlearn_zoo.experiments.control.library import make_library, wander
+from mechlearn_zoo.experiments.control.cfgps_levels import EXPERIMENT as HOST
+from mechlearn_zoo.experiments.control.cfgps_levels.amortised import history, run
+from mechlearn_zoo.experiments.control.cfgps_levels.library import Settings, make_library, wander
 from mechlearn_zoo.methods.control.counterfactual import rollouts
 
+EXPERIMENT = HOST.at("amortised")
 SMALL = replace(
-    EXPERIMENT.presets["quick"].config, levels=30, logged=10, steps=5, evidence=(1, 5), updates=3, batch=8, hidden=8
+    EXPERIMENT.presets["amortised"].config, levels=30, logged=10, steps=5, evidence=(1, 5), updates=3, batch=8, hidden=8
 )  # fmt: skip
 
 
 def test_the_rows_can_be_judged_and_drawn_and_repeat():
     rows = Rows({"seed": seed, **row} for seed in (1000, 1001) for row in run(replace(SMALL, seed=seed)))
-    assert all(judge(claim, rows, "quick").measured is not None for claim in EXPERIMENT.claims)
+    assert all(judge(claim, rows, "amortised").measured is not None for claim in EXPERIMENT.claims)
     assert list(EXPERIMENT.figures(rows)) == ["posteriors"]
     assert [{"seed": 1000, **row} for row in run(replace(SMALL, seed=1000))] == list(rows.by("seed")[1000])
 
@@ -53,14 +54,14 @@ def test_the_look_with_the_least_error_on_validation_is_kept(monkeypatch):
 def test_claims_ask_the_end_and_where_validation_stops():
     row = {"seed": 0, "kind": "evaluation", "evidence": 25, "model_error": 0.1}
     rows = Rows([{**row, "posterior": "exact", "error": 0.02}, {**row, "posterior": "amortised", "error": 0.05}])
-    assert [judge(claim, rows, "quick").measured for claim in EXPERIMENT.claims] == [None]
+    assert [judge(claim, rows, "amortised").measured for claim in EXPERIMENT.claims] == [None]
     rows = Rows({**row, "stopped_error": 0.03} if row["posterior"] == "amortised" else row for row in rows)
-    assert [round(judge(claim, rows, "quick").measured, 6) for claim in EXPERIMENT.claims] == [0.5]
+    assert [round(judge(claim, rows, "amortised").measured, 6) for claim in EXPERIMENT.claims] == [0.5]
 
 
 def test_a_history_is_what_was_glimpsed_and_visited():
     generator = torch.Generator().manual_seed(0)
-    library = make_library(20, 0.3, generator)
+    library = make_library(Settings(levels=20, glimpse=0.3), generator)
     episodes = rollouts(library.model, torch.arange(20), wander, 6, generator)
     found = history(episodes, torch.full((20,), 3))
     for b in range(20):

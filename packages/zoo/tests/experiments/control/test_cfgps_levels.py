@@ -5,8 +5,8 @@ import torch
 
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.control.cfgps_levels import EXPERIMENT
+from mechlearn_zoo.experiments.control.cfgps_levels.library import drifting
 from mechlearn_zoo.experiments.control.cfgps_levels.run import ARMS, run
-from mechlearn_zoo.experiments.control.library import drifting
 
 SMALL = replace(
     EXPERIMENT.presets["quick"].config,

@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.control.promp_estimators import EXPERIMENT
-from mechlearn_zoo.experiments.control.promp_estimators import run as estimators
+from mechlearn_zoo.experiments.control.promp_corners import EXPERIMENT as HOST
+from mechlearn_zoo.experiments.control.promp_corners import estimators
 
-SMALL = replace(EXPERIMENT.presets["quick"].config, mdps=2, horizons=(2, 3))
+EXPERIMENT = HOST.at("estimators")
+SMALL = replace(EXPERIMENT.presets["estimators"].config, mdps=2, horizons=(2, 3))
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +17,7 @@ def rows():
 
 
 def test_all_claims_hold(rows):
-    assert {judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims} == {"holds so far"}
+    assert {judge(claim, rows, "estimators").verdict for claim in EXPERIMENT.claims} == {"holds so far"}
 
 
 def test_trajectories_are_all_there_are():

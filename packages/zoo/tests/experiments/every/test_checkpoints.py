@@ -33,14 +33,12 @@ TINY = {
     "spirals": {"environments": 2, "examples": 16, "shortcut_dims": 2, "hidden": 8, "layers": 1, "batch": 5, "epochs": 3},
     "memorisation": {"examples": 16, "batch": 8, "epochs": 3, "reports": 1, "thresholds": (0.2,)},
     "label-noise": {"examples": 80, "epochs": 2, "thresholds": (0.2,), "learning_rates": (1e-3,)},
-    "early-stopping": {"sizes": (80,), "epochs": 2, "noises": (0.5,), "thresholds": (0.2,), "mask_rates": (1e-3,)},
+    "label-noise early-stopping": {"sizes": (80,), "epochs": 2, "noises": (0.5,), "thresholds": (0.2,), "mask_rates": (1e-3,)},
     "captions": {
         "pictures": 12, "tested": 5, "candidates": 4, "width": 8, "steps": 3, "batch": 4, "channels": 4, "gan_steps": 3,
     },
     "coinrun": {"levels": 3, "states": 4, "validation": 4, "test": 4, "batch": 2, "epochs": 2, "trials": 2, "finalists": 1},
-    "conflict-needs": SPIRALS,
     "conflict-spirals": SPIRALS,
-    "conflict-units": {"steps": 2, "examples": 20},
     "coordinates": {
         "side": 16, "steps": 8, "plain_steps": 8, "find_steps": 8, "batch": 4, "width": 8, "digit_steps": 2, "gan_steps": 2,
         "gan_side": 8,
@@ -100,14 +98,15 @@ TINY = {
         "reached": 100.0,
     },
     "own-data-codes": {"grid": ("8x53",), "steps": 2},
+    "own-data-codes weak": {"grid": ("8x53", "16x26"), "steps": 2},
     "own-data-linear-units": {"examples": 20, "steps": 1, "trials": 1, "compared": 1, "environments": (3,)},
+    "own-data-linear-units units": {"steps": 2, "examples": 20},
     "own-data-trajectories": {
         "boards": ("pendulum", "waiting ball"), "count": 20, "coming": 5, "ahead": 4, "steps": 2, "evaluations": 8, "hidden": 2,
     },
     "particle-language": {"steps": 3, "three_steps": 3, "batch": 4, "test": 40, "time": 3},
     "poisoning": {"train": 30, "shares": (0.1,), "steps": 2, "high": 0.05, "low": 1.0},
     "reprogramming": {"letters": 64, "host_steps": 2, "steps": 2, "batch": 8, "hosts": 3},
-    "seqgan": TEXT,
     "skips-accuracy": {**SKIPS, "test_episodes": 2, "methods": ("asi", "fixed-2"), "checks": 2},
     "skips-capacity": {
         "hidden": (2, 4), "episodes": (3,), "evaluations": 20, "batch": 2, "horizon": 3, "test_episodes": 3,
@@ -124,14 +123,17 @@ TINY = {
         "worlds": ("stops",), "steps": 2, "pairs": 4, "rows": 2, "hidden": 4, "fixed": (16,), "horizons": (4,),
         "rates": (1e-3,), "train": 6, "validation": 2, "test": 2,
     },
-    "skips-timing": {"steps": 2, "evaluations": 16, "train": 12, "test": 5, "hidden": 4, "horizon": 4},
+    "skips-states timing": {"steps": 2, "evaluations": 16, "train": 12, "test": 5, "hidden": 4, "horizon": 4},
     "skips-values": WALK,
     "social-dilemmas": {
         "harvest_height": 7, "harvest_width": 8, "view": 1, "symbols": 2, "hidden": 4, "worlds": 3, "episode": 4, "horizon": 2,
         "updates": 8, "tested": 3,
     },
-    "social-influence": {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8},
+    "social-dilemmas influence": {
+        "couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8,
+    },
     "temperature-sweep": {**TEXT, "arms": ("mle", "seqgan")},
+    "temperature-sweep seqgan": TEXT,
     "trellis": {
         "hidden": 4, "levels": 3, "dilations": (1, 2), "epochs": 1, "batch": 400, "code_steps": 2, "modules": 2, "words": 20,
         "window": 5,
@@ -142,13 +144,14 @@ TINY = {
         "guessers": 3, "public_items": 10, "looks": 1,
     },
     "spirals-sensitivity": {"variants": ("as in quick", "no L2")},
+    "spirals-sensitivity needs": SPIRALS,
     "take-cover": {
         "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
         "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6,
         "film": 5, "room_steps": 2,
     },
 }  # fmt: skip
-"""Settings of seeds that train nothing, as in the experiments' own tests."""
+"""Settings of seeds that train nothing, as in the experiments' own tests; of a part by the experiment's name and its preset."""
 
 ALL = [*(name for name in TINY if name != "take-cover"), pytest.param("take-cover", marks=pytest.mark.extra("worlds", "cma"))]
 
@@ -173,11 +176,13 @@ def small(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(sensitivity, "VARIANTS", dict.fromkeys(sensitivity.VARIANTS, training))
     monkeypatch.setattr(bodies, "mujoco", made_up_data)
     monkeypatch.setitem(bodies.TRAININGS, "quick", replace(bodies.TRAININGS["quick"], **BODIES | {"train": 80}))
-    return lambda name: _small(load(name.partition(",")[0], "mechlearn_zoo.experiments"), TINY[name])
+    return _small
 
 
-def _small(experiment, changes):
-    return experiment, replace(experiment.presets["quick"].config, **changes)
+def _small(name):
+    experiment, _, preset = name.partition(",")[0].partition(" ")
+    found = load(experiment, "mechlearn_zoo.experiments").at(preset or "quick")
+    return found, replace(found.presets[preset or "quick"].config, **TINY[name])
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ EXPERIMENTS = {
     "divide-and-conquer": (),
     "particle-language": (),
     "social-dilemmas": (),
-    "social-influence": (),
+    "social-dilemmas influence-paper": (),
     "forward-models": (),
     "take-cover": ("worlds", "cma"),
     "two-rooms": (),
@@ -34,14 +34,14 @@ EXPERIMENTS = {
     "trellis": (),
     "eager": (),
     "winograd": (),
-    "seqgan": (),
+    "temperature-sweep seqgan-paper": (),
     "reprogramming": (),
     "poisoning": (),
     "impala-lag": ("paper", "gymnasium", "ale_py"),
     "popart-tasks": ("paper", "gymnasium", "ale_py"),
     "promp-corners": ("paper", "gymnasium", "mujoco"),
 }
-"""By name, with the extra and the packages that the paper preset takes."""
+"""By name, of a part with its preset, too: the extra and the packages that the paper preset takes."""
 
 SMALLER = {
     "divide-and-conquer": ("--mazes", "50"),
@@ -53,7 +53,7 @@ SMALLER = {
     "masked-lm": ("--modules", "20"),
     "trellis": ("--epochs", "1"),
     "winograd": ("--guessers", "2", "--items", "50"),
-    "seqgan": ("--sequences", "200"),
+    "temperature-sweep seqgan-paper": ("--sequences", "200"),
     "impala-lag": ("--lags", "1", "--mdps", "0", "--envs", "8"),
     "popart-tasks": ("--envs", "2"),
 }
@@ -65,8 +65,9 @@ SMALLER = {
 )
 def test_a_paper_preset_is_kept_stops_and_goes_on(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ["run", name, "--preset", "paper", "--seeds", "1", "--jobs", "1", "--checkpoint-seconds", "1", "--json"]
-    words += SMALLER.get(name, ())
+    experiment, _, preset = name.partition(" ")
+    words = ["run", experiment, "--preset", preset or "paper", "--seeds", "1", "--jobs", "1", "--json"]
+    words += ["--checkpoint-seconds", "1", *SMALLER.get(name, ())]
     looks = []
     for _ in range(2):
         status = cli.main([*words, "--max-minutes", "0.3"])

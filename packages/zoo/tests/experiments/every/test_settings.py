@@ -63,27 +63,33 @@ def low_values(hint):
     return {int: [0, -1], float: [-1.0, math.nan, math.inf]}.get(hint, [])
 
 
+def parts_of(name):
+    """An experiment and its parts, by the first preset of each."""
+    experiment = load(name, "mechlearn_zoo.experiments")
+    return {next(iter(one.presets)): one for one in (experiment, *experiment.parts)}
+
+
 @pytest.mark.parametrize("name", [one.name for one in listing("mechlearn_zoo.experiments")])
 def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(name):
-    experiment = load(name, "mechlearn_zoo.experiments")
-    for setting in settings_of(experiment.config):
-        for value in low_values(setting.type):
-            meaning = MEANS.get((setting.name, value))
-            if meaning is not None and meaning in setting.help:
-                continue
-            with pytest.raises(ValueError, match=setting.name.removesuffix("s")):
-                replace(experiment.presets["quick"].config, **{setting.name: value})
+    for preset, experiment in parts_of(name).items():
+        for setting in settings_of(experiment.config):
+            for value in low_values(setting.type):
+                meaning = MEANS.get((setting.name, value))
+                if meaning is not None and meaning in setting.help:
+                    continue
+                with pytest.raises(ValueError, match=setting.name.removesuffix("s")):
+                    replace(experiment.presets[preset].config, **{setting.name: value})
 
 
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("audit", {"examples": 1025}),
         ("distill-ablations", {"imitations": (1.5,)}),
         ("distill-life", {"side": 8}),
         ("distill-life", {"inner_steps": (4,)}),
         ("distill-mujoco", {"batch": 4000}),
         ("distill-mujoco", {"grid_batch": (4001,)}),
+        ("environment-surfaces audit", {"examples": 1025}),
         ("distill-noisy-labels", {"batch": 501}),
         ("distill-noisy-labels", {"validation": 1.0}),
         ("distill-xor", {"examples": (16,)}),
@@ -93,11 +99,13 @@ def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(
     ],
 )
 def test_what_is_too_large_or_does_not_fit_the_rest_is_refused(name, changes):
+    experiment, _, preset = name.partition(" ")
     with pytest.raises(ValueError, match=r"should .*Found "):
-        replace(load(name, "mechlearn_zoo.experiments").presets["quick"].config, **changes)
+        replace(parts_of(experiment)[preset or "quick"].presets[preset or "quick"].config, **changes)
 
 
 def test_the_command_line_reads_every_field_of_every_experiment():
     for name in (one.name for one in listing("mechlearn_zoo.experiments")):
-        for setting in settings_of(load(name, "mechlearn_zoo.experiments").config):
-            assert parse_value(setting, written(setting.default)) == setting.default
+        for experiment in parts_of(name).values():
+            for setting in settings_of(experiment.config):
+                assert parse_value(setting, written(setting.default)) == setting.default

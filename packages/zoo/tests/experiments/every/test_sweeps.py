@@ -10,14 +10,14 @@ from claimlab.running.runfiles import find_runs
 from claimlab.sweeping.plan import sweep
 from mechlearn_zoo.experiments.skips.accuracy.run import RANGES as ACCURACY
 from mechlearn_zoo.experiments.skips.search import run as skips_search
+from mechlearn_zoo.experiments.spirals.baselines import search as spirals_search
 from mechlearn_zoo.experiments.spirals.mechanism.run import RANGES as SPIRALS
-from mechlearn_zoo.experiments.spirals.search import run as spirals_search
 
 PACKAGE = "mechlearn_zoo.experiments"
 RESULTS = Path(__file__).parents[3] / "results"
 
 SEARCHES = {
-    "spirals-search": ("spirals", "spirals/search"),
+    "spirals-baselines, search": ("spirals", "spirals/baselines"),
     "skips-search": ("skips-accuracy", "skips/search"),
     "spirals-baselines": ("spirals-baselines", "spirals/baselines"),
     "coinrun": ("coinrun", "agreement/coinrun"),
@@ -59,13 +59,11 @@ def test_every_method_of_a_sweep_has_the_same_number_of_trials_and_validation_ro
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_recorded_rows_of_a_search_are_readable_and_their_claims_are_judged_as_ever(search):
-    experiment, runs = (
-        load(search, "mechlearn_zoo.experiments"),
-        [run for run in find_runs(RESULTS / SEARCHES[search][1]) if not run.is_older],
-    )
+    experiment = load(search.partition(",")[0], PACKAGE)
+    runs = [run for run in find_runs(RESULTS / SEARCHES[search][1]) if not run.is_older]
     assert runs
     for run in runs:
         rows, recorded = run.rows(), {claim.id: claim for claim in run.claims}
-        for claim in experiment.claims:
+        for claim in experiment.part_of(run.recipe.preset).claims:
             found = judge(claim, rows, run.recipe.preset)
             assert (found.verdict, found.measured) == (recorded[claim.id].verdict, recorded[claim.id].measured)

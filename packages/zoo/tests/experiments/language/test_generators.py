@@ -4,11 +4,10 @@ import pytest
 import torch
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.language.generators import Config, Rewards, by_likelihood, nll
-from mechlearn_zoo.experiments.language.recurrent_oracle import recurrent_oracle
-from mechlearn_zoo.experiments.language.seqgan import EXPERIMENT as SEQGAN
 from mechlearn_zoo.experiments.language.temperature_sweep import EXPERIMENT as SWEEP
 from mechlearn_zoo.experiments.language.temperature_sweep.claims import monotone
+from mechlearn_zoo.experiments.language.temperature_sweep.recurrent_oracle import recurrent_oracle
+from mechlearn_zoo.experiments.language.temperature_sweep.run import Config, Rewards, by_likelihood, nll
 
 TINY = Config(
     vocabulary=6, length=5, sequences=60, units=4, epochs=2, rounds=4, samples=1, judge_epochs=1, judge_steps=1,
@@ -29,10 +28,11 @@ def test_rows_repeat_and_are_complete(rows):
     assert len(rows.where(kind="round", arm="seqgan")) == 4
 
 
-@pytest.mark.parametrize("experiment", [SEQGAN, SWEEP])
-def test_claims_and_figures(experiment, rows):
+@pytest.mark.parametrize("preset", ["seqgan", "quick"])
+def test_claims_and_figures(preset, rows):
+    experiment = SWEEP.at(preset)
     for claim in experiment.claims:
-        assert judge(claim, rows, "quick").n == 1
+        assert judge(claim, rows, preset).n == 1
     assert experiment.figures(rows)
 
 

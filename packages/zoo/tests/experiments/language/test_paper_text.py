@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mechlearn_zoo.experiments.language import eager, grammar, masked_lm, seqgan, temperature_sweep, trellis, winograd
+from mechlearn_zoo.experiments.language import eager, grammar, masked_lm, temperature_sweep, trellis, winograd
 
 FEW = {"vocabulary": 100, "sequences": 8, "epochs": 1, "rounds": 1, "judge_epochs": 1, "judge_steps": 1, "batch": 4}
 
@@ -15,8 +15,8 @@ CASES = {
     "masked-lm": (
         masked_lm, {"modules": 10, "steps": 1, "tuning": 10, "labelled": (4,), "window": 16, "arms": ("masked", "distilled")},
     ),
-    "seqgan": (seqgan, {**FEW, "points": 4, "samples": 1}),
     "temperature-sweep": (temperature_sweep, {**FEW, "points": 4, "arms": ("mle",)}),
+    "temperature-sweep seqgan-paper": (temperature_sweep, {**FEW, "points": 4, "samples": 1}),
     "trellis": (
         trellis,
         {"hidden": 8, "epochs": 1, "batch": 700, "levels": 6, "code_steps": 1, "modules": 2, "models": ("trellis",)},
@@ -28,8 +28,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_few_steps_of_the_paper_preset(name):
     module, cut = CASES[name]
-    config = replace(module.EXPERIMENT.presets["paper"].config, **cut)
-    rows = list(module.EXPERIMENT.run(config))
+    preset = name.partition(" ")[2] or "paper"
+    experiment = module.EXPERIMENT.at(preset)
+    rows = list(experiment.run(replace(experiment.presets[preset].config, **cut)))
     numbers = [value for row in rows for value in row.values() if isinstance(value, float)]
     assert numbers
     assert all(map(math.isfinite, numbers))

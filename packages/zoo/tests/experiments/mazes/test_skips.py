@@ -6,10 +6,11 @@ import torch
 from torch import Generator
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.mazes.skips import EXPERIMENT
-from mechlearn_zoo.experiments.mazes.skips.run import ARMS, Forward, ahead, run
+from mechlearn_zoo.experiments.mazes.television import EXPERIMENT as HOST
+from mechlearn_zoo.experiments.mazes.television.skips import ARMS, Forward, ahead, run
 
-SMALL = replace(EXPERIMENT.presets["quick"].config, walkers=8, steps=12, rollouts=5)
+EXPERIMENT = HOST.at("skips")
+SMALL = replace(EXPERIMENT.presets["skips"].config, walkers=8, steps=12, rollouts=5)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def rows():
 
 
 def test_the_rows_can_be_judged_and_drawn(rows):
-    assert all(judge(claim, rows, "quick").measured is not None for claim in EXPERIMENT.claims)
+    assert all(judge(claim, rows, "skips").measured is not None for claim in EXPERIMENT.claims)
     assert list(EXPERIMENT.figures(rows)) == ["coverage", "presses"]
     assert len(rows) == 2 * 5 * len(ARMS)
     assert EXPERIMENT.progress(SMALL, rows[-1])[0] == 1

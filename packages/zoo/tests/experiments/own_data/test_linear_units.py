@@ -11,7 +11,7 @@ import methods_oracles
 from claimlab import EarlyStopping, Rows, judge
 from mechlearn.agreement import Agreement, AndMask, GeometricMean, Homogeneous, Mean, Qualitative
 from mechlearn_zoo.experiments.own_data import linear_units
-from mechlearn_zoo.experiments.own_data.linear_units import directions, run
+from mechlearn_zoo.experiments.own_data.linear_units import directions, run, units
 from mechlearn_zoo.experiments.own_data.linear_units.training import METHODS, Settings, penalised, train
 from normalise_oracles import published_step
 
@@ -206,3 +206,23 @@ def test_a_claim_is_asked_of_stopped_trials_too():
 def test_examples_come_in_halves():
     with pytest.raises(ValueError, match="examples should be even"):
         run.Config(examples=401)
+
+
+def test_a_tiny_run_at_one_setting_can_be_judged_and_drawn():
+    experiment = EXPERIMENT.at("units")
+    config = replace(experiment.presets["units"].config, steps=2, examples=20)
+    rows = [{**row, "seed": 100} for row in experiment.run(config)]
+    for claim in experiment.claims:
+        assert judge(claim, rows, "units").measured is not None
+    assert experiment.figures(Rows(rows))
+    assert all(any(key.startswith("stopped_") for key in row) for row in rows)
+
+
+def test_looks_change_nothing_of_a_linear_model(monkeypatch):
+    config = units.Config(steps=2, examples=20)
+    drawn = units.boards(config, "regression", 3)
+    seen = units.errors(config, "regression", drawn, "homogeneous-decay")
+    assert seen.pop("stopped_at") in {0.5, 1.0}
+    assert seen.pop("stopped_test_error") >= 0
+    monkeypatch.setattr(EarlyStopping, "due", lambda *_: False)
+    assert units.errors(config, "regression", drawn, "homogeneous-decay") == seen

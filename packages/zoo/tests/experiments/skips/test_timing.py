@@ -4,10 +4,12 @@ import pytest
 import torch
 
 from claimlab import EarlyStopping, Rows, judge
-from mechlearn_zoo.experiments.skips.timing import EXPERIMENT, claims, folds
-from mechlearn_zoo.experiments.skips.timing import run as timing
+from mechlearn_zoo.experiments.skips import states
+from mechlearn_zoo.experiments.skips.states import folds, timing
+from mechlearn_zoo.experiments.skips.states import timing_claims as claims
 
-TINY = replace(EXPERIMENT.presets["quick"].config, steps=2, evaluations=16, train=12, test=5, hidden=4, horizon=4)
+EXPERIMENT = states.EXPERIMENT.at("timing")
+TINY = replace(EXPERIMENT.presets["timing"].config, steps=2, evaluations=16, train=12, test=5, hidden=4, horizon=4)
 
 
 def test_folds_are_crossed_in_their_time_and_end_at_rest():
@@ -94,13 +96,13 @@ def made_up(off_path, label, coverage=None):
 )
 def test_claims_can_hold_and_fail(off_path, label, verdicts):
     rows = Rows(made_up(off_path, label))
-    assert [judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims] == verdicts
+    assert [judge(claim, rows, "timing").verdict for claim in EXPERIMENT.claims] == verdicts
     assert list(EXPERIMENT.figures(rows)) == ["timing"]
 
 
 def test_standing_still_is_no_path():
     """It is off the path by nothing, and leaves it out: by the condition before it passed."""
-    still = judge(claims.CLAIMS[0], Rows(made_up({"relative": 0.0}, {"relative": 0.25}, {"relative": 2.9})), "quick")
+    still = judge(claims.CLAIMS[0], Rows(made_up({"relative": 0.0}, {"relative": 0.25}, {"relative": 2.9})), "timing")
     assert still.verdict == "does not hold"
     assert [reading.verdict for reading in still.earlier] == ["holds", "does not hold"]
 
@@ -109,7 +111,7 @@ def test_leads_are_not_asked_of_records_without_looks():
     rows = made_up({"relative": 0.02}, {"relative": 0.8, "fixed-8": 0.6})
     former = Rows({name: value for name, value in row.items() if not name.startswith("stopped_")} for row in rows)
     for claim in EXPERIMENT.claims:
-        one = judge(claim, former, "quick")
+        one = judge(claim, former, "timing")
         assert (one.verdict, one.earlier[-1].measured is not None) == ("not measurable here", True)
 
 

@@ -3,15 +3,16 @@ from dataclasses import asdict, replace
 import pytest
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.spirals.search import EXPERIMENT
-from mechlearn_zoo.experiments.spirals.search import run as search
+from mechlearn_zoo.experiments.spirals import baselines
+from mechlearn_zoo.experiments.spirals.baselines import search
 from mechlearn_zoo.experiments.spirals.training import Training
 
-QUICK = EXPERIMENT.presets["quick"].config
+EXPERIMENT = baselines.EXPERIMENT.at("search")
+QUICK = EXPERIMENT.presets["search"].config
 
 
 def test_trial_zero_is_the_printed_best_setting():
-    settings = search.draw(EXPERIMENT.presets["paper"].config)
+    settings = search.draw(EXPERIMENT.presets["search-paper"].config)
     assert (settings.environments, settings.examples, settings.shortcut_dims, settings.epochs) == (32, 1280, 32, 93)
     printed = {"optimizer": "adam", "learning_rate": 1e-2, "batch": 128, "l2": 1e-4, "l1": 0.0, "hidden": 256, "layers": 3}
     assert {key: asdict(settings)[key] for key in printed} == printed
@@ -43,7 +44,7 @@ def test_penalties_are_compared_with_none_over_drawn_trials():
         {"kind": "trial", "seed": seed, "l1": l1, "l2": l2, "validation_accuracy": value}
         for seed, (l1, l2, value) in enumerate(drawn)  # trial 0 was not drawn
     ]
-    found = {claim.id.split(".")[1]: judge(claim, rows, "paper") for claim in EXPERIMENT.claims}
+    found = {claim.id.split(".")[1]: judge(claim, rows, "search-paper") for claim in EXPERIMENT.claims}
     assert [found["l1"].measured, found["l1"].earlier[0].measured] == [pytest.approx(0.3)] * 2
     assert found["l1"].verdict == "holds so far"
     assert (found["l2"].measured, found["l2"].verdict) == (pytest.approx(-0.05), "does not hold so far")
@@ -55,7 +56,7 @@ def test_a_trial_that_diverged_counts_as_nothing_whatever_its_last_look_said():
             {"kind": "trial", "seed": seed, "l1": l1, "l2": 0.0, "validation_accuracy": 0.6, "outcome": said}
             for seed, l1, said in ((1, 1e-5, outcome), (2, 1e-5, "finished"), (3, 0.0, "finished"))
         ]
-        return judge(EXPERIMENT.claims[0], rows, "paper").measured
+        return judge(EXPERIMENT.claims[0], rows, "search-paper").measured
 
     assert (measured("finished"), measured("diverged: Every loss should be finite.")) == pytest.approx((0.0, -0.3))
 
@@ -68,7 +69,7 @@ def test_penalties_are_compared_where_validation_stops_each_trial_too():
         for seed, (l1, looks, said) in enumerate(drawn, start=1)
         for kind, value in [*(("curve", look) for look in looks), ("trial", looks[-1])]
     ]
-    found = judge(EXPERIMENT.claims[0], rows, "paper")
+    found = judge(EXPERIMENT.claims[0], rows, "search-paper")
     assert (found.measured, found.verdict) == (pytest.approx(0.0), "does not hold so far")
     assert (found.earlier[0].measured, found.earlier[0].verdict) == (pytest.approx(0.65), "holds so far")
 

@@ -2,23 +2,23 @@ import pytest
 import torch
 
 from claimlab import judge
-from mechlearn_zoo.experiments.worlds import social_influence
-from mechlearn_zoo.experiments.worlds.social_influence.run import GAMES, Config, bonus, expected, influence, signalling
+from mechlearn_zoo.experiments.worlds import social_dilemmas
+from mechlearn_zoo.experiments.worlds.social_dilemmas.influence import GAMES, Config, bonus, expected, influence, signalling
 from tiny import check_measured_and_drawn, rows_of
 
-EXPERIMENT = social_influence.EXPERIMENT
+EXPERIMENT = social_dilemmas.EXPERIMENT.at("influence")
 SMALL = {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8}
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return rows_of(EXPERIMENT, **SMALL)
+    return rows_of(EXPERIMENT, config=Config(**SMALL))
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
-    check_measured_and_drawn(EXPERIMENT, rows)
-    assert judge(EXPERIMENT.claims[0], rows, "quick").verdict == "does not hold so far"  # untrained, it finds nothing
-    config = EXPERIMENT.presets["quick"].config
+    check_measured_and_drawn(EXPERIMENT, rows, ("influence",))
+    assert judge(EXPERIMENT.claims[0], rows, "influence").verdict == "does not hold so far"  # untrained, it finds nothing
+    config = EXPERIMENT.presets["influence"].config
     assert all(0 <= EXPERIMENT.progress(config, row)[0] <= 1 for row in rows)
 
 

@@ -1,5 +1,6 @@
 import inspect
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -61,6 +62,7 @@ class Counting:
     """Counts steps since the last reset; ends at 3 in world 0 (over) and at 2 in world 1 (cut)."""
 
     speaks_torch = True
+    metadata = MappingProxyType({"autoreset_mode": "SameStep"})
 
     def reset(self, *, seed):
         self.count = torch.zeros(2)
@@ -150,6 +152,26 @@ def test_what_is_wrong_with_another_mode():
         envs.metadata = {"autoreset_mode": mode}
         with pytest.raises(ValueError, match=f"Found the autoreset mode '{mode}'{why}"):
             collect(envs, policy, 1, torch.Generator())
+
+
+class Later(Counting):
+    """The same worlds by gymnasium's default: the step behind the end of an episode resets, whatever the action."""
+
+    def step(self, actions):
+        again = self.__dict__.setdefault("over", torch.zeros(2, dtype=torch.bool))
+        self.count = (self.count + 1).masked_fill(again, 0)
+        over, cut = torch.tensor([self.count[0] == 3, False]), torch.tensor([False, self.count[1] == 2])
+        self.over = over | cut
+        return self.count[:, None].clone(), actions.float().masked_fill(again, 0), over, cut, {"final_obs": self.count[:, None]}
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"render_fps": 30}])
+def test_environments_that_do_not_say_when_they_reset_are_asked(metadata):
+    """Of five steps of each of these worlds one or two are resets; they were learned as steps of the world."""
+    envs = Later()
+    envs.metadata = metadata
+    with pytest.raises(ValueError, match=r"should say when the next episode begins.*Found nothing.*'SameStep'\} if these"):
+        collect(envs, policy, 5, torch.Generator())
 
 
 def test_collect_refuses():

@@ -28,6 +28,10 @@ METHODS = ("pooled linear", "pooled network", "screening", *TAUGHT)
 """In every table. Boosting joins where there are two classes: with ten it takes longer than all others together."""
 
 
+Cell = Mapping[str, str | float]
+"""Where in an experiment's grid a table stands, as its rows have it."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """Settings of one seed of comparisons."""
@@ -61,16 +65,21 @@ def table_of(board: SiteTable) -> Table:
     return prepare(board.x.double().numpy(), board.y.numpy(), names, "classification")
 
 
-def candidates(board: SiteTable, methods: Sequence[str] = METHODS) -> dict[str, Candidate]:
-    """Return what is compared on a board: by name, and the two filters that know less and more than screening."""
+def candidates(board: SiteTable, methods: Sequence[str] | None = None) -> dict[str, Candidate]:
+    """Return what is compared on a board: by name, and the two filters that know less and more than screening.
+
+    Args:
+        board: the table.
+        methods: their names; None for `METHODS`, and boosting where there are two classes.
+    """
+    if methods is None:
+        methods = METHODS if int(board.y.max()) > 1 else (*METHODS, "pooled boosting")
     extra: Mapping[str, Callable[[Fold], Numbers]] = {"Q filter": q_filter}
     known = {"oracle": oracle(board.planted)} if board.planted else {}
     return {**named(methods), **extra, **known}
 
 
-def scores(
-    settings: Settings, board: SiteTable, chosen: Mapping[str, Candidate], cell: Mapping[str, str | float]
-) -> Iterator[Row]:
+def scores(settings: Settings, board: SiteTable, chosen: Mapping[str, Candidate], cell: Cell) -> Iterator[Row]:
     """Yield each candidate's balanced accuracy at each new site, in points; trained on all other sites.
 
     Args:
@@ -86,7 +95,7 @@ def compared(
     settings: Settings,
     table: Table,
     chosen: Mapping[str, Candidate],
-    cell: Mapping[str, str | float],
+    cell: Cell,
     new: Sequence[str] = (),
 ) -> Iterator[Row]:
     """Yield each candidate's score at new sites; without any each site is new once, to what was trained on the others.

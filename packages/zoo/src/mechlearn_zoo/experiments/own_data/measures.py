@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SOURCE = "ours; issue 'Does it help anyone?'"
-TRIED = "One run of six seeds from 100 on. Settings were looked at on seeds 1000 to 1002; nothing was changed for these rows."
 TWENTY = (
     "Six seeds from 100 on first, then twenty, which are these rows. Settings were looked at on seeds 1000 to 1002; nothing "
     "was changed for either."

@@ -28,7 +28,7 @@ class Worlds(Protocol):
     """A batch of environments, as `gymnasium.vector.VectorEnv` and mechlearn's tasks are; arrays may be torch's or numpy's.
 
     An environment whose episode ends answers with the next episode's first observation, and with the last one under
-    `infos["final_obs"]`.
+    `infos["final_obs"]`. It says so by an attribute, ``metadata = {"autoreset_mode": "SameStep"}``.
     """
 
     def reset(self, *, seed: int) -> tuple[Any, Mapping[str, Any]]:
@@ -164,7 +164,8 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
 
     Raises:
         TypeError: no generator, steps that are no whole number, a policy that cannot be called.
-        ValueError: fewer than one step, an environment that begins anew a step later, no final observation where one is needed.
+        ValueError: fewer than one step, an environment that begins anew a step later or does not say when, no final observation
+            where one is needed.
     """
     check_callable("policy", policy, "a function from observations and a generator to actions and their log-probabilities")
     check_generator("generator", generator)
@@ -196,7 +197,13 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
 
 def _check_autoreset(envs: Worlds) -> None:
     mode = (getattr(envs, "metadata", None) or {}).get("autoreset_mode")
-    if mode is not None and getattr(mode, "value", mode) != SAME_STEP:
+    if mode is None:
+        raise ValueError(
+            "`envs` should say when the next episode begins where one has ended: in metadata['autoreset_mode']. Found nothing "
+            "there, and gymnasium's default begins a step later, which would be learned as a step of the world. Set "
+            f"envs.metadata = {{'autoreset_mode': {SAME_STEP!r}}} if these begin in the same step."
+        )
+    if getattr(mode, "value", mode) != SAME_STEP:
         found = getattr(mode, "value", mode)
         what = {"NextStep": ", whose first step of an episode ignores its action", "Disabled": ", which never begins another"}
         raise ValueError(

@@ -1,7 +1,14 @@
 """A quarter of the labels is wrong (thesis section 3.3.2, figure 3.9)."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.agreement.label_noise import claims, figures, run
+from mechlearn_zoo.experiments.agreement.label_noise import (
+    claims,
+    conflict_examples,
+    early_stopping,
+    early_stopping_claims,
+    figures,
+    run,
+)
 
 EXPERIMENT = Experiment(
     name="label-noise",
@@ -13,4 +20,25 @@ EXPERIMENT = Experiment(
     figures=figures.figures,
     progress=run.progress,
     ranges=run.RANGES,
+    parts=(
+        Experiment(
+            name="label-noise",
+            title="Wrong labels by share and number of images: does the AND-mask add anything to stopping early?",
+            reproduces="ours, after thesis section 3.3.2",
+            presets=early_stopping.PRESETS,
+            run=early_stopping.run,
+            claims=early_stopping_claims.CLAIMS,
+            figures=figures.early_stopping,
+            progress=early_stopping.progress,
+        ),
+        Experiment(
+            name="label-noise",
+            title="Single examples as environments: counting signs, a t-test and a robust mean on wrong and on random labels.",
+            reproduces="ours; the boards of thesis section 3.3.2 on a small network",
+            presets=conflict_examples.PRESETS,
+            run=conflict_examples.run,
+            claims=claims.CONFLICT_EXAMPLES,
+            figures=figures.conflict_examples,
+        ),
+    ),
 )

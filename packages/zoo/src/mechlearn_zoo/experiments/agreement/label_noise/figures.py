@@ -1,17 +1,27 @@
-"""Accuracy on the wrong labels and on the test set while training (figure 3.9)."""
+"""Accuracy while training (figure 3.9), what the mask adds where both are stopped early, and single examples' pulls bounded."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claimlab import COLOURS, Rows, band, panels
+import numpy as np
+
+from claimlab import COLOURS, Rows, band, colour, panels
 from mechlearn_zoo.experiments.agreement.label_noise.claims import selected
+from mechlearn_zoo.experiments.agreement.label_noise.conflict_examples import BOARDS, METHODS
+from mechlearn_zoo.experiments.agreement.label_noise.early_stopping_claims import Judge, added
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _METHODS = (("mean", "averaging", "baseline"), ("and-mask", "AND-mask", "ours"), ("geometric", "geometric mean", "third"))
+
+_WAYS: tuple[tuple[str, Judge, bool, str], ...] = (
+    ("by true labels", "clean", False, "ours"),
+    ("by labels as wrong as training's", "noisy", False, "third"),
+    ("at the end", "noisy", True, "baseline"),
+)
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -35,3 +45,57 @@ def figures(rows: Rows) -> dict[str, Figure]:
     right.set(title="Test accuracy", xlabel="epoch", ylim=(0.5, 1.01))
     right.legend(loc="lower right")
     return {"label-noise": figure}
+
+
+def early_stopping(rows: Rows) -> dict[str, Figure]:
+    """Draw what the mask adds to averaging that is stopped alike, cell by cell: a panel for each number of images."""
+    found = {name: added(rows, judge, end) for name, judge, end, _ in _WAYS}
+    sizes = sorted({images for images, _ in next(iter(found.values()))})
+    figure, grid = panels(
+        len(sizes),
+        caption="Test accuracy of the AND-mask less averaging's, each with the trial and the epoch that its validation images "
+        "select; a dot for each seed, a bar at their mean. Above the line the mask adds something.",
+        height=3.2,
+    )
+    for axes, images in zip(grid, sizes, strict=True):
+        noises = sorted({noise for size, noise in next(iter(found.values())) if size == images})
+        for place, (name, _, _, role) in enumerate(_WAYS):
+            for at, noise in enumerate(noises):
+                values = list(found[name][images, noise].values())
+                x = at + 0.22 * (place - 1)
+                label = name if at == 0 else None
+                axes.plot([x] * len(values), values, "o", color=COLOURS[role], markersize=3, alpha=0.6, label=label)
+                axes.plot([x - 0.09, x + 0.09], [np.mean(values)] * 2, color=COLOURS[role], linewidth=2)
+        axes.axhline(0, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+        axes.set(title=f"{images} images", xlabel="share of labels redrawn", xticks=range(len(noises)))
+        axes.set_xticklabels([f"{noise:g}" for noise in noises])
+    grid[0].set(ylabel="AND-mask less averaging")
+    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return {"early-stopping": figure}
+
+
+def conflict_examples(rows: Rows) -> dict[str, Figure]:
+    """Draw the curves of each way to combine the gradients of single examples, medians over seeds."""
+    figure, (fitted, test, random) = panels(
+        3, 1, caption="Every example an environment; median over seeds. Left: share of the wrongly labelled digits whose wrong "
+        "label the network gives. Middle: accuracy on test digits, of the same runs. Right: share of random labels given. "
+        "Dotted: chance.", height=3.0,
+    )  # fmt: skip
+    for index, method in enumerate(METHODS):
+        look = COLOURS["baseline"] if method == "averaging" else colour(index if index > 1 else 0)  # 1 is averaging's
+        for axis, board, key in (
+            (fitted, "wrong labels", "fitted"),
+            (test, "wrong labels", "test_accuracy"),
+            (random, "random labels", "fitted"),
+        ):
+            if method in BOARDS[board]:
+                epochs, lines = rows.where(board=board, method=method).curves("epoch", key)
+                middle = [sorted(values)[(len(values) - 1) // 2] for values in zip(*lines, strict=True)]
+                axis.plot(epochs, middle, color=look, label=method)
+    for axis, title in ((fitted, "wrong labels fitted"), (test, "test accuracy"), (random, "random labels fitted")):
+        axis.set(title=title, xlabel="epoch", ylim=(0, 1.03))
+    test.set_ylim(0.5, 1.0)
+    for axis in (fitted, random):
+        axis.axhline(1 / CLASSES, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    fitted.legend(fontsize=6.5)
+    return {"examples": figure}

@@ -4,11 +4,12 @@ Wrong labels pull the network in directions that other examples do not share. Wi
 takes these pulls out, so that the network goes on predicting the right class where the label is wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from annotated_types import Ge, Interval, MinLen
+from torch import Generator
 
 from claimlab import (
     Choice,
@@ -103,37 +104,64 @@ def rule_of(method: str, threshold: float) -> Rule:
     return GeometricMean(threshold) if method == "geometric" else Mean()
 
 
+def mislabelled(images: Images, share: float, generator: Generator) -> tuple[Images, Images]:
+    """Return images of whose labels a share is redrawn, and those of them whose label is a wrong one now."""
+    labels, wrong = with_random_labels(images.y, share, CLASSES, generator)
+    return Images(images.x, labels), Images(images.x[wrong], labels[wrong])
+
+
+class Trained(NamedTuple):
+    """What is trained in one trial, and what is looked at.
+
+    Attributes:
+        images: with the labels to train on.
+        rule: how the examples' gradients are combined.
+        training: how long and how.
+        looks: points of its learning curve, besides those after its first three epochs.
+        measured: images on which its accuracy is measured, by the name that rows have.
+    """
+
+    images: Images
+    rule: Rule
+    training: Training
+    looks: int
+    measured: Mapping[str, Images]
+
+
+def curve(name: str, trained: Trained, settings: Row) -> Iterator[Row]:
+    """Yield a trial's accuracies while it trains; the last point is marked final.
+
+    Args:
+        name: of its checkpoint.
+        trained: what is trained.
+        settings: what its rows say of it.
+    """
+    saved, training, images = checkpoint(name), trained.training, trained.images
+    yield from saved.values
+    if saved.finished:
+        return
+    model = make_model(training, images.x.shape[1])
+    for _ in fit(model, trained.rule, images, images.y, training, saved):
+        epoch = saved.done + 1
+        if epoch % max(1, training.epochs // trained.looks) and epoch not in (1, 2, 3, training.epochs):
+            saved.keep(epoch)
+            continue
+        kind = "final" if epoch == training.epochs else "curve"
+        found = {key: accuracy(model, some, some.y) for key, some in trained.measured.items()}
+        yield saved.keep(epoch, {"kind": kind, **settings, "epoch": epoch, **found})
+    saved.finish()
+
+
 def run(config: Config) -> Iterator[Row]:
     """Yield learning curves for each method and learning rate; the last point is marked final."""
     data = load(config.data, config.folder, config.seed, config.examples)
-    generator = same_stream(config.seed)
-    noisy, wrong = with_random_labels(data.train.y, config.noise, CLASSES, generator)
-    mislabelled = Images(data.train.x[wrong], noisy[wrong])
+    images, wrong = mislabelled(data.train, config.noise, same_stream(config.seed))
+    measured = {"fitted_wrong": wrong, "validation_accuracy": data.validation, "test_accuracy": data.test}
     for method, threshold, learning_rate in config.trials():
-        saved = checkpoint(f"{method}, threshold {threshold}, learning rate {learning_rate}")
-        yield from saved.values
-        if saved.finished:
-            continue
-        trial = config.trial(learning_rate)
-        model = make_model(trial, data.train.x.shape[1])
-        for _ in fit(model, rule_of(method, threshold), data.train, noisy, trial, saved):
-            epoch = saved.done + 1
-            if epoch % max(1, config.epochs // 20) and epoch not in (1, 2, 3, config.epochs):
-                saved.keep(epoch)
-                continue
-            row: Row = {
-                "kind": "final" if epoch == config.epochs else "curve",
-                "data": data.name,
-                "method": method,
-                "threshold": threshold,
-                "learning_rate": learning_rate,
-                "epoch": epoch,
-                "fitted_wrong": accuracy(model, mislabelled, mislabelled.y),
-                "validation_accuracy": accuracy(model, data.validation, data.validation.y),
-                "test_accuracy": accuracy(model, data.test, data.test.y),
-            }
-            yield saved.keep(epoch, row)
-        saved.finish()
+        name = f"{method}, threshold {threshold}, learning rate {learning_rate}"
+        settings: Row = {"data": data.name, "method": method, "threshold": threshold, "learning_rate": learning_rate}
+        trained = Trained(images, rule_of(method, threshold), config.trial(learning_rate), 20, measured)
+        yield from curve(name, trained, settings)
 
 
 @dataclass(frozen=True)

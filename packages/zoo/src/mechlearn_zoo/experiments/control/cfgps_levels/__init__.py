@@ -1,7 +1,7 @@
 """Counterfactual evaluation and policy search where a model's prior over levels is wrong."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.control.cfgps_levels import claims, figures, run
+from mechlearn_zoo.experiments.control.cfgps_levels import amortised, claims, figures, run
 
 EXPERIMENT = Experiment(
     name="cfgps-levels",
@@ -12,4 +12,16 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="cfgps-levels",
+            title="Counterfactual evaluation with a learned posterior: the level is visible in training, a history alone "
+            "afterwards.",
+            reproduces="Buesing et al. 2018 by the reading digest: 'learn a model predicting what state it started with'",
+            presets=amortised.PRESETS,
+            run=amortised.run,
+            claims=claims.AMORTISED,
+            figures=figures.posteriors,
+        ),
+    ),
 )

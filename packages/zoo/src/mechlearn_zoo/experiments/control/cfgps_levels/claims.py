@@ -6,16 +6,33 @@ That the other arm of a search may stop early was asked afterwards, of the same 
 import numpy as np
 from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 
-from claimlab import EARLY_STOPPING, Claim, Condition, EachSeed, Measurement, Paired, Rows, bootstrap, high_below, low_above
+from claimlab import (
+    EARLY_STOPPING,
+    Claim,
+    Condition,
+    EachSeed,
+    Greatest,
+    Measure,
+    Measurement,
+    Paired,
+    Rows,
+    bootstrap,
+    high_below,
+    low_above,
+)
 
 _SOURCE = "Buesing et al. 2018, by the reading digest; levels and numbers ours"
 
 
-def ratio(rows: Rows) -> Measurement | None:
-    """Return the error with all evidence over the model's, median over seeds."""
-    groups = rows.where(kind="evaluation").by("seed").values()
-    found = [group["error"][-1] / group["model_error"][-1] for group in groups]
-    return bootstrap(found) if found else None
+def ratio(posterior: str | None = None, key: str = "error") -> Measure:
+    """Return a measure: a posterior's error with all evidence over the model's, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        some = rows.where(lambda row: key in row and row.get("posterior") == posterior, kind="evaluation")
+        found = [group[key][-1] / group["model_error"][-1] for group in some.by("seed").values()]
+        return bootstrap(found) if found else None
+
+    return measure
 
 
 def falls(rows: Rows) -> Measurement | None:
@@ -64,7 +81,7 @@ CLAIMS = (
         id="cfgps-levels.evaluation",
         text="Counterfactual evaluation mends a model whose prior over levels is wrong.",
         source=_SOURCE,
-        measure=ratio,
+        measure=ratio(),
         condition=high_below(1 / 3, of="error with 25 steps of evidence over the model's, median over seeds,"),
     ),
     Claim(
@@ -92,3 +109,16 @@ CLAIMS = (
         condition=_ahead("counterfactual", "prior"),
     ),
 )
+
+AMORTISED = (
+    Claim(
+        id="cfgps-amortised.evaluation",
+        text="A posterior learned from levels that are visible in training mends the model's values.",
+        source=_SOURCE,
+        measure=ratio("amortised"),
+        condition=high_below(0.5, of="error with 25 steps of evidence over the model's, median over seeds,").at(
+            "amortised", "amortised-paper"
+        ),
+    ).also_stopped(Greatest, ratio("amortised", "stopped_error"), trainings="the classifier"),
+)
+"""Of the part with a learned posterior."""

@@ -26,6 +26,26 @@ def figures(rows: Rows) -> dict[str, Figure]:
     return {**found, "search": _search(rows)} if len(rows.where(kind="training")) else found
 
 
+def posteriors(rows: Rows) -> dict[str, Figure]:
+    """Draw a learned and the exact posterior beside the model."""
+    figure, (axis, level) = panels(
+        2, 1, caption="Error of four policies' values and probability of the true level, by steps of evidence; median, range.",
+        height=2.8,
+    )  # fmt: skip
+    some = rows.where(kind="evaluation")
+    for name, role in (("amortised", "ours"), ("exact", "third")):
+        band(axis, *some.where(posterior=name).curves("evidence", "error"), name, COLOURS[role])
+        band(level, *some.where(posterior=name).curves("evidence", "level"), name, COLOURS[role])
+    band(axis, *some.where(posterior="exact").curves("evidence", "model_error"), "model", COLOURS["baseline"])
+    axis.set_ylabel("mean absolute error")
+    level.set_ylabel("probability of the true level")
+    for one in (axis, level):
+        one.set_xlabel("steps of evidence")
+        one.set_ylim(bottom=0)
+    axis.legend()
+    return {"posteriors": figure}
+
+
 def _evidence(rows: Rows) -> Figure:
     figure, (axis, spread) = panels(
         2, 1, caption="Error of four policies' values, and how many levels (e to the entropy) a history leaves open, by steps "

@@ -14,10 +14,17 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from claimlab import Positive, Preset, Row, Share, check_limits, number
+from claimlab import Positive, Preset, Row, Share, number
 from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn.nn.perceptrons import mlp
-from mechlearn_zoo.experiments.control.library import DISCOUNT, Library, drifting, make_library, wander
+from mechlearn_zoo.experiments.control.cfgps_levels.library import (
+    DISCOUNT,
+    Library,
+    Settings,
+    judged_policies,
+    log,
+    make_library,
+)
 from mechlearn_zoo.methods.control.counterfactual import (
     Episodes,
     View,
@@ -36,19 +43,9 @@ or kept where posterior draws agree), or in the world's own levels, which nobody
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Settings):
     """Settings of one run."""
 
-    seed: int = 100
-    """First seed: of levels, logged episodes, weights and everything drawn later."""
-    levels: Annotated[int, Ge(10)] = 400
-    """In the library."""
-    glimpse: Share = 0.1
-    """Probability that a cell is seen in a step."""
-    logged: Annotated[int, Ge(2)] = 200
-    """Episodes of a random policy in the world."""
-    steps: Annotated[int, Ge(1)] = 25
-    """Of an episode."""
     evidence: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(2)] = (0, 1, 2, 5, 10, 25)
     """Steps of logged evidence, ascending; 0 for none."""
     updates: Annotated[int, Ge(0)] = 200
@@ -66,9 +63,6 @@ class Config:
     tested: Annotated[int, Ge(1)] = 2000
     """Episodes in the world after training."""
 
-    def __post_init__(self) -> None:
-        check_limits(self)
-
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
@@ -79,9 +73,8 @@ PRESETS = {
 def run(config: Config) -> Iterator[Row]:
     """Yield evaluation errors by evidence, then returns in the world of each arm's policy."""
     generator = Generator().manual_seed(config.seed)
-    library = make_library(config.levels, config.glimpse, generator)
-    chosen = torch.multinomial(library.world, config.logged, replacement=True, generator=generator)
-    logged = rollouts(library.model, chosen, wander, config.steps, generator)
+    library = make_library(config, generator)
+    logged = log(library, config, generator)
     yield from evaluation(library, logged, config)
     yield from sketches(library, logged, config)
     for arm in ARMS if config.updates else ():
@@ -90,22 +83,18 @@ def run(config: Config) -> Iterator[Row]:
 
 def evaluation(library: Library, logged: Episodes, config: Config) -> Iterator[Row]:
     """Compare model-based and counterfactual evaluation of four policies with their values in the world."""
-    model = library.model
-    values = torch.stack([model.process(DISCOUNT).objective(policy) for policy in drifting(6)])  # (policies, K)
-    truth = values @ library.world
+    model, policies = library.model, judged_policies(library)
     for steps in config.evidence:
         likelihood = log_likelihood(model, logged, steps)
         beliefs, fair = posterior(model.prior, likelihood), posterior(library.world, likelihood)
-        found = [evaluate(value, beliefs) for value in values]
-        errors = [abs(one.value - float(wanted)) for one, wanted in zip(found, truth, strict=True)]
         # With the right prior both must agree within the error of a mean over logged episodes (lemma 1).
-        apart = [evaluate(value, fair) for value in values]
-        off = [abs(one.value - float(true)) / max(one.error, 1e-12) for one, true in zip(apart, truth, strict=True)]
+        apart = [evaluate(value, fair) for value in policies.values]
+        off = [abs(one.value - float(true)) / max(one.error, 1e-12) for one, true in zip(apart, policies.truth, strict=True)]
         yield {
             "kind": "evaluation",
             "evidence": steps,
-            "error": sum(errors) / len(errors),
-            "model_error": float((values @ model.prior - truth).abs().mean()),
+            "error": policies.error(beliefs),
+            "model_error": policies.model_error,
             "off": max(off) if steps else None,
             "entropy": float(torch.special.entr(beliefs).sum(1).mean()),
         }

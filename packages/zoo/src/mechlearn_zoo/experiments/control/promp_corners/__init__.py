@@ -1,7 +1,7 @@
 """A policy that one gradient step adapts to the corner that pays: ProMP against MAML on equal steps."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.control.promp_corners import claims, figures, run
+from mechlearn_zoo.experiments.control.promp_corners import claims, estimators, figures, run
 
 EXPERIMENT = Experiment(
     name="promp-corners",
@@ -12,4 +12,16 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="promp-corners",
+            title="Meta-gradients of policy search: biases and variances of three surrogates, exactly.",
+            reproduces="ProMP (Rothfuss et al. 2019), theorem 2 and figures 4 and 5, on finite MDPs",
+            presets=estimators.PRESETS,
+            run=estimators.run,
+            claims=claims.ESTIMATORS,
+            figures=figures.estimators,
+            progress=estimators.progress,
+        ),
+    ),
 )

@@ -1,4 +1,4 @@
-"""Returns before and after the step, and where points go."""
+"""Returns before and after the step, and where points go; bias and spread of the surrogates against the horizon."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 LABELS = {"promp": "ProMP", "maml": "MAML"}
 SHADES = {"promp": "ours", "maml": "baseline"}
+SURROGATES = {
+    "log": ("log pi (MAML's)", "baseline"),
+    "lr": ("low-variance curvature (ProMP)", "ours"),
+    "dice": ("DiCE", "third"),
+}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -32,6 +37,29 @@ def figures(rows: Rows) -> dict[str, Figure]:
     axes[0].legend()
     drawn = rows.where(kind="path")
     return {"curves": figure} | ({"paths": _paths(drawn)} if drawn else {})
+
+
+def estimators(rows: Rows) -> dict[str, Figure]:
+    """Draw errors of the expected Hessian, and standard deviations of the meta-gradient."""
+    figure, axes = panels(
+        2, 1, height=3.4,
+        caption="Left: relative error of the expected Hessian. Right: standard deviation of a meta-gradient from one "
+        "trajectory, as a share of its norm. Medians over all MDPs and seeds, bars from the 10th to the 90th percentile.",
+    )  # fmt: skip
+    horizons = sorted({int(time) for time in rows["horizon"]})
+    for axis, key in zip(axes, ("error", "spread"), strict=True):
+        for index, (kind, (label, shade)) in enumerate(SURROGATES.items()):
+            some = [np.asarray(rows.where(kind=kind, horizon=time)[key]) for time in horizons]
+            low, middle, high = np.array([np.percentile(found, (10, 50, 90)) for found in some]).T
+            places = np.array(horizons) + 0.08 * (index - 1)
+            axis.errorbar(places, middle, (middle - low, high - middle), fmt="o-", color=COLOURS[shade], label=label, capsize=2)
+        axis.set_xticks(horizons)
+        axis.set_xlabel("steps of an episode")
+        axis.set_yscale("log")
+    axes[0].set_ylabel("relative error of the Hessian")
+    axes[1].set_ylabel("relative standard deviation")
+    axes[0].legend(fontsize=7, loc="center right")
+    return {"estimators": figure}
 
 
 def _paths(rows: Rows) -> Figure:

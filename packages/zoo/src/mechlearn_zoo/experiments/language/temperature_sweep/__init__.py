@@ -11,4 +11,15 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims.CLAIMS,
     figures=figures.figures,
+    parts=(
+        Experiment(
+            name="temperature-sweep",
+            title="SeqGAN against maximum likelihood, judged by the true distribution.",
+            reproduces="Yu et al. 2017, table 1, at a small size",
+            presets=run.SEQGAN,
+            run=run.run,
+            claims=claims.SEQGAN,
+            figures=figures.rounds,
+        ),
+    ),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from claimlab import Claim, Measurement, Rows, at_least, bootstrap, high_below, low_at_least
+from claimlab import Claim, Measure, Measurement, Rows, Scalar, at_least, bootstrap, high_below, low_at_least
 from mechlearn_zoo.methods.language.temperature import Curve, Point, dominance
 
 _SOURCE = "Caccia et al. 2020"
@@ -29,14 +29,18 @@ def dominated(rows: Rows) -> Measurement | None:
     return bootstrap(shares, np.mean) if shares else None
 
 
-def at_one(rows: Rows) -> Measurement | None:
-    """Return SeqGAN's NLL_oracle less maximum likelihood's at T = 1, mean over seeds."""
-    found: list[float] = []
-    for group in rows.where(kind="point", temperature=1.0).by("seed").values():
-        one, other = group.where(arm="seqgan"), group.where(arm="mle")
-        if len(one) and len(other):
-            found.append(one["oracle"][0] - other["oracle"][0])
-    return bootstrap(found, np.mean) if found else None
+def at_one(**where: Scalar) -> Measure:
+    """Return a measure: SeqGAN's NLL_oracle less maximum likelihood's in such rows, at T = 1, mean over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for group in rows.where(**where).by("seed").values():
+            one, other = group.where(arm="seqgan"), group.where(arm="mle")
+            if len(one) and len(other):
+                found.append(one["oracle"][0] - other["oracle"][0])
+        return bootstrap(found, np.mean) if found else None
+
+    return measure
 
 
 def ranks(values: list[float]) -> np.ndarray:
@@ -75,7 +79,7 @@ CLAIMS = (
         id="temperature-sweep.point-misleads",
         text="At T = 1 alone the GAN looks better in quality.",
         source=_SOURCE,
-        measure=at_one,
+        measure=at_one(kind="point", temperature=1.0),
         condition=high_below(0.0, of="NLL_oracle a token at T = 1, SeqGAN less maximum likelihood, mean over seeds,"),
         tried="One number with seqgan.oracle-nll: the record of seqgan is the same training on the same seeds, with T = 1 "
         "alone. Two verdicts, one finding. " + _STREAMS.format("-0.286 [-0.371, -0.213]"),
@@ -88,3 +92,19 @@ CLAIMS = (
         condition=at_least(0.95, of="rank correlation with T of NLL_oracle and of -self-BLEU, the least, mean over seeds,"),
     ),
 )
+
+SEQGAN = (
+    Claim(
+        id="seqgan.oracle-nll",
+        text="SeqGAN's samples are likelier under the true distribution than those of maximum likelihood.",
+        source="Yu et al. 2017, table 1",
+        printed="8.736 (as lists of results have it) against 9.038 (not checked in a text)",
+        measure=at_one(kind="end"),
+        condition=high_below(0.0, of="NLL_oracle a token, SeqGAN less maximum likelihood, mean over seeds,").at(
+            "seqgan", "seqgan-paper"
+        ),
+        tried="One number with temperature-sweep.point-misleads: that record is the same training on the same seeds, with more "
+        "temperatures. Two verdicts, one finding. " + _STREAMS.format("-0.286 [-0.371, -0.213]"),
+    ),
+)
+"""Of the part with pg-bleu beside SeqGAN."""

@@ -1,10 +1,10 @@
-"""Quality against diversity, a curve a generator, T = 1 marked; and sentences by temperature."""
+"""Quality against diversity, a curve a generator, T = 1 marked; and how both costs move with the rounds of SeqGAN."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claimlab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, band, colour, panels
 from mechlearn_zoo.experiments.language.temperature_sweep.claims import curve
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = {"mle": ("maximum likelihood", COLOURS["ours"]), "seqgan": ("SeqGAN", COLOURS["baseline"])}
+ROUNDS = {"seqgan": "SeqGAN", "pg-bleu": "policy gradient of BLEU"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -22,11 +23,11 @@ def figures(rows: Rows) -> dict[str, Figure]:
         height=3.4,
     )  # fmt: skip
     for group in rows.where(kind="point").by("seed").values():
-        for arm, (label, colour) in NAMES.items():
-            _draw(axes[0], [(p.diversity, p.quality, p.temperature) for p in curve(group, arm)], label, colour)
+        for arm, (label, shade) in NAMES.items():
+            _draw(axes[0], [(p.diversity, p.quality, p.temperature) for p in curve(group, arm)], label, shade)
             some = group.where(arm=arm)
             points = list(zip(some["self_bleu"], some["oracle"], some["temperature"], strict=True))
-            _draw(axes[1], points, label, colour)
+            _draw(axes[1], points, label, shade)
     axes[0].set_xlabel("NLL of held-out text: less diverse to the right")
     axes[1].set_xlabel("self-BLEU: less diverse to the right")
     axes[0].set_ylabel("NLL of samples under the oracle")
@@ -36,7 +37,30 @@ def figures(rows: Rows) -> dict[str, Figure]:
     return {"curves": figure}
 
 
-def _draw(axis: Axes, points: list[tuple[float, float, float]], label: str, colour: str) -> None:
-    axis.plot([x for x, _, _ in points], [y for _, y, _ in points], color=colour, label=label, linewidth=1.0)
+def rounds(rows: Rows) -> dict[str, Figure]:
+    """Draw NLL_oracle and NLL_test by round, with maximum likelihood as a line."""
+    figure, axes = panels(
+        2, caption="After maximum likelihood: what the oracle says of samples (left) and what the model says of held-out text "
+        "(right), lower is better; median and range over seeds.",
+        height=3.0,
+    )  # fmt: skip
+    for axis, key, title in zip(axes, ("oracle", "test"), ("samples under the oracle", "held-out text"), strict=True):
+        for index, (arm, label) in enumerate(ROUNDS.items()):
+            some = rows.where(kind="round", arm=arm)
+            if len(some):
+                positions, curves = some.curves("round", key)
+                band(axis, positions, curves, label, colour(index))
+        base = rows.where(kind="end", arm="mle")[key]
+        if base:
+            axis.axhline(sorted(base)[len(base) // 2], color=COLOURS["reference"], linestyle="--", label="maximum likelihood")
+        axis.set_title(title)
+        axis.set_xlabel("round")
+    axes[0].set_ylabel("negative log-likelihood, a token")
+    axes[0].legend(fontsize=8)
+    return {"rounds": figure}
+
+
+def _draw(axis: Axes, points: list[tuple[float, float, float]], label: str, shade: str) -> None:
+    axis.plot([x for x, _, _ in points], [y for _, y, _ in points], color=shade, label=label, linewidth=1.0)
     one = [(x, y) for x, y, temperature in points if temperature == 1]
-    axis.plot([x for x, _ in one], [y for _, y in one], "o", color=colour, markersize=5)
+    axis.plot([x for x, _ in one], [y for _, y in one], "o", color=shade, markersize=5)

@@ -1,7 +1,7 @@
 """Planning in an abstract state, in mazes that were never seen."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.mazes.crar import claims, figures, run
+from mechlearn_zoo.experiments.mazes.crar import claims, figures, rooms, run
 
 EXPERIMENT = Experiment(
     name="crar-mazes",
@@ -12,4 +12,16 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="crar-mazes",
+            title="Two rooms in two numbers: with and without what keeps states apart, and an encoder that only Q trains.",
+            reproduces="Francois-Lavet et al. 2019, the labyrinth of their figure 2, by the reading digest",
+            presets=rooms.PRESETS,
+            run=rooms.run,
+            claims=claims.ROOMS,
+            figures=figures.rooms,
+            progress=rooms.progress,
+        ),
+    ),
 )

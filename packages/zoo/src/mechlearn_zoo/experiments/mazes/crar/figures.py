@@ -1,4 +1,4 @@
-"""Returns by depth, between acting at random and the shortest way."""
+"""Returns by depth, between acting at random and the shortest way; two rooms as the abstract state has them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claimlab import COLOURS, Rows, panels
+from claimlab import COLOURS, Rows, colour, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ROOMS = {"crar": "all losses", "no-spread": "nothing keeps states apart", "q-only": "Q alone"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -37,3 +39,46 @@ def figures(rows: Rows) -> dict[str, Figure]:
     keys.set_ylabel("share of keys gathered")
     keys.legend(loc="lower left", fontsize=6.5)  # where nothing lies, below what acting at random gathers
     return {"depth": figure}
+
+
+def rooms(rows: Rows) -> dict[str, Figure]:
+    """Draw the first seed's states, neighbours joined, and what all seeds identify."""
+    return {"rooms": _states(next(iter(rows.by("seed").values()))), "identified": _identified(rows)}
+
+
+def _states(rows: Rows) -> Figure:
+    figure, axes = panels(
+        3, 1, caption="Every cell of two rooms (colours) and the door (black) in two abstract numbers; first seed.",
+        height=2.7,
+    )  # fmt: skip
+    for axis, (arm, title) in zip(axes, _ROOMS.items(), strict=True):
+        some = rows.where(kind="state", arm=arm)
+        cells = list(zip(some["row"], some["column"], strict=True))
+        places = dict(zip(cells, zip(some["x"], some["y"], strict=True), strict=True))
+        for (row, column), place in places.items():
+            for other in ((row + 1, column), (row, column + 1)):
+                if other in places:
+                    axis.plot(*zip(place, places[other], strict=True), color="#c4c8ce", linewidth=0.8, zorder=1)
+        shades = [_shade(column, [c for _, c in cells]) for _, column in cells]
+        axis.scatter(some["x"], some["y"], s=14, color=shades, zorder=2)
+        axis.set_title(title, fontsize=9)
+    return figure
+
+
+def _shade(column: float, columns: list[float]) -> str:
+    wall = min(set(columns), key=columns.count)  # the door's column has one cell
+    return COLOURS["ink"] if column == wall else colour(0 if column < wall else 1)
+
+
+def _identified(rows: Rows) -> Figure:
+    figure, (axis,) = panels(1, 1, caption="Predictions whose nearest state is the right one; a dot a seed.", height=2.5)
+    for place, arm in enumerate(_ROOMS):
+        for index, key in enumerate(("one", "five")):
+            found = rows.where(kind="final", arm=arm)[key]
+            label = f"{key} step{'s' if index else ''} ahead" if place == 0 else None
+            axis.scatter(np.full(len(found), place + 0.15 * (index - 0.5)), found, s=16, color=colour(index), label=label)
+    axis.set_xticks(range(len(_ROOMS)), list(_ROOMS.values()))
+    axis.set_ylabel("share")
+    axis.set_ylim(-0.03, 1.03)
+    axis.legend()
+    return figure

@@ -1,7 +1,7 @@
 """A maze with a television: which bonus explores it, and which one watches."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.mazes.television import claims, figures, run
+from mechlearn_zoo.experiments.mazes.television import claims, figures, run, skips, skips_claims, skips_figures
 
 EXPERIMENT = Experiment(
     name="curiosity-tv",
@@ -12,4 +12,16 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="curiosity-tv",
+            title="A forward model that may skip frames, paid as curiosity: televisions whose pictures pass, and that stay.",
+            reproduces="nothing: the noisy television of Burda et al. 2018 with the thesis's adaptive skips as a cure",
+            presets=skips.PRESETS,
+            run=skips.run,
+            claims=skips_claims.CLAIMS,
+            figures=skips_figures.figures,
+            progress=skips.progress,
+        ),
+    ),
 )

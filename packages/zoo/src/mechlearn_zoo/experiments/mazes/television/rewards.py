@@ -8,7 +8,7 @@ from torch.nn.functional import one_hot
 
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.mazes.television.television import Television, Watching
-from mechlearn_zoo.experiments.mazes.watching import FEATURES
+from mechlearn_zoo.experiments.mazes.television.watching import FEATURES
 from mechlearn_zoo.methods.control import Curiosity, Rollout
 from mechlearn_zoo.methods.control.reachability import Reachability, bonuses, memory, reachability_pairs, remember, similarity
 from mechlearn_zoo.tasks.finite.grids import Grid

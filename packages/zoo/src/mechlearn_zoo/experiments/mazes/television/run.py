@@ -13,7 +13,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
+from claimlab import Positive, Preset, Row, checkpoint, number
 from mechlearn_zoo.experiments.mazes.bonuses import curiosity, losses_of
 from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, Walker, update
 from mechlearn_zoo.experiments.mazes.television.pitfalls import Pitfalls, with_pits
@@ -29,7 +29,7 @@ from mechlearn_zoo.experiments.mazes.television.rewards import (
     separation,
 )
 from mechlearn_zoo.experiments.mazes.television.television import PRESS, Television
-from mechlearn_zoo.experiments.mazes.watching import FEATURES, make_world, walk
+from mechlearn_zoo.experiments.mazes.television.watching import FEATURES, Settings, make_world, walk
 from mechlearn_zoo.methods.control import Curiosity, RewardScale, Rollout, scaled
 from mechlearn_zoo.tasks.finite.grids import Grid
 
@@ -72,26 +72,15 @@ ARMS = (
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Settings):
     """Settings of one run."""
 
-    seed: int = 100
-    """First seed: of the maze, its textures and everything that is drawn."""
-    walkers: Annotated[int, Ge(2)] = 32
-    """Environments side by side."""
-    steps: Annotated[int, Ge(2)] = 150
-    """Of an episode."""
-    rollouts: Annotated[int, Ge(5)] = 30
-    """Episodes of every walker."""
     rate: Positive = 1e-3
     """Adam's learning rate, of all networks but reachability's, whose is 3e-3."""
     pair_updates: Annotated[int, Ge(1)] = 2500
     """Of the reachability network, on 256 pairs each, before the policy learns."""
     beside: Positive = 0.1
     """What a bonus weighs beside a goal's reward of 1."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(walkers=128, rollouts=200, pair_updates=6000), seeds=10)}

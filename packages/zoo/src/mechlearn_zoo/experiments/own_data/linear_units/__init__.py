@@ -1,7 +1,7 @@
 """The linear unit tests for invariance discovery, with other people's methods beside ours."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.own_data.linear_units import claims, figures, run
+from mechlearn_zoo.experiments.own_data.linear_units import claims, figures, run, units
 
 EXPERIMENT = Experiment(
     name="own-data-linear-units",
@@ -11,4 +11,15 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims.CLAIMS,
     figures=figures.figures,
+    parts=(
+        Experiment(
+            name="own-data-linear-units",
+            title="Linear unit tests: one rule for cows and margins, and what it needs.",
+            reproduces="ours; the problems of arXiv:2102.10867, examples 1 to 3",
+            presets=units.PRESETS,
+            run=units.run,
+            claims=claims.UNITS,
+            figures=figures.units,
+        ),
+    ),
 )

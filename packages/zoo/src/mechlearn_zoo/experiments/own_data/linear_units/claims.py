@@ -242,3 +242,26 @@ CLAIMS = (
         kind="control",
     ),
 )
+
+
+def worst(example: str, method: str) -> Measure:
+    """Return a measure: a method's largest test error at one setting over the numbers of environments, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        groups = rows.where(kind="final", example=example, method=method).by("seed").values()
+        found = [max(group["test_error"]) for group in groups]
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+UNITS = (
+    Claim(
+        id="conflict-units.decay",
+        text="Without decay it fails there.",
+        source="ours; issue 'rules that test for conflict'",
+        measure=worst("margin", "homogeneous"),
+        condition=above(0.1, of="larger test error without decay, median over seeds,").at("units", "units-paper"),
+        kind="control",
+    ).also_stopped(Least, trainings="it"),
+)

@@ -17,7 +17,7 @@ from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, compute
 from mechlearn.agreement import Agreement, AndMask
 from mechlearn_zoo.experiments.own_data.linear_units.directions import Board
 from mechlearn_zoo.experiments.own_data.linear_units.training import METHODS, Method, Settings, train
-from mechlearn_zoo.tasks.boards.unit_tests import EXAMPLES, UnitTest, parts, scrambled, unit_test
+from mechlearn_zoo.experiments.own_data.linear_units.unit_tests import EXAMPLES, UnitTest, parts, scrambled, unit_test
 
 FOLDS = 3
 

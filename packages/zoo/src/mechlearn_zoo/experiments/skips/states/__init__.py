@@ -1,7 +1,7 @@
 """Skips on states of worlds that were not made for them (ours, past thesis chapter 2; relative-skips)."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.states import claims, figures, run
+from mechlearn_zoo.experiments.skips.states import claims, figures, run, timing, timing_claims
 
 EXPERIMENT = Experiment(
     name="skips-states",
@@ -12,4 +12,16 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="skips-states",
+            title="Skips relative to distance, on states whose timing is random or regular: few steps, and sharp states.",
+            reproduces="ours, past thesis chapter 2; its section 2.2 against fixed steps of up to 16 and direct prediction",
+            presets=timing.PRESETS,
+            run=timing.run,
+            claims=timing_claims.CLAIMS,
+            figures=figures.timing,
+            progress=timing.progress,
+        ),
+    ),
 )

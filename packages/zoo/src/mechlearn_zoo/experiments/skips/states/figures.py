@@ -1,12 +1,14 @@
-"""Where roll-outs end and how far they lie off the path, by family, a panel a world."""
+"""Where roll-outs end and how far they lie off the path, by family and world, and by method and timing."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from claimlab import Rows, panels
 from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
+from mechlearn_zoo.experiments.skips.states.folds import Timing
 from mechlearn_zoo.experiments.skips.states.run import FAMILIES
+from mechlearn_zoo.experiments.skips.states.timing import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,3 +35,23 @@ def figures(rows: Rows) -> dict[str, Figure]:
         one.set(title=world, yscale="log")
         one.set_xticks(range(len(FAMILIES)), FAMILIES, rotation=60, ha="right")
     return {"states": figure}
+
+
+def timing(rows: Rows) -> dict[str, Figure]:
+    """Draw how far roll-outs lie off the true path, and how often they end right, by method and timing."""
+    figure, (left, right) = panels(
+        2,
+        caption="Roll-outs on test trajectories: mean distance of a predicted state to the nearest true one (left, less is "
+        "better) and the share that shows the right label (right), with random (circles) and with regular timing (squares). "
+        "Medians over seeds, lines from the lowest to the highest seed.",
+        height=3.4,
+    )
+    for axes, column, title in ((left, "off_path", "off-path error"), (right, "label", "right labels")):
+        for kind, shift, mark in zip(get_args(Timing), (-0.12, 0.12), "os", strict=True):
+            for place, method in enumerate(METHODS):
+                role, label = ("ours", kind) if method == "relative" else ("baseline", None)
+                draw_range(axes, place + shift, rows.where(timing=kind, method=method)[column], role, mark, label)
+        axes.set_xticks(range(len(METHODS)), METHODS, rotation=60, ha="right")
+        axes.set(title=title)
+    right.legend()
+    return {"timing": figure}

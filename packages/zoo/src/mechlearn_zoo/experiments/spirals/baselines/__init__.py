@@ -1,7 +1,7 @@
 """What does not find the spirals, and what does (thesis figure 3.6)."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.spirals.baselines import claims, figures, ranges, run
+from mechlearn_zoo.experiments.spirals.baselines import claims, figures, ranges, run, search
 
 EXPERIMENT = Experiment(
     name="spirals-baselines",
@@ -13,4 +13,16 @@ EXPERIMENT = Experiment(
     figures=figures.figures,
     progress=run.progress,
     ranges=ranges.RANGES,
+    parts=(
+        Experiment(
+            name="spirals-baselines",
+            title="A random search of the AND-mask's settings on the spirals, selected on held-out environments.",
+            reproduces="thesis appendix B.2, table B.1; paper table 1",
+            presets=search.PRESETS,
+            run=search.run,
+            claims=claims.SEARCH,
+            figures=figures.search,
+            progress=search.progress,
+        ),
+    ),
 )

@@ -108,16 +108,18 @@ class Trial:
     annealing: int = 0
 
 
+def picker(seed: int | list[int]) -> Callable[[Sequence[Any]], Any]:
+    """Return what picks one of some values, each as often."""
+    generator = np.random.default_rng(seed)
+    return lambda values: values[int(generator.integers(len(values)))]
+
+
 def draw(method: str, config: Config) -> Trial:
     """Draw a trial's settings; the regulariser that a method is named after is always on, the others off.
 
     The AND-mask has L2, which removes what it leaves of the shortcuts; its threshold is not drawn, as no table has a range.
     """
-    generator = np.random.default_rng([config.seed, METHODS.index(method)])
-
-    def pick(values: Sequence[Any]) -> Any:  # noqa: ANN401  # whatever the values are
-        return values[int(generator.integers(len(values)))]
-
+    pick = picker([config.seed, METHODS.index(method)])
     trial = Trial(
         optimizer=pick(("adam", "sgd")),
         learning_rate=pick((*LEARNING_RATES, 1.0) if method == "irm" else LEARNING_RATES),

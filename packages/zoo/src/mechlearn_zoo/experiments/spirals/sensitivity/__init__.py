@@ -1,7 +1,7 @@
 """What the AND-mask's success on the spirals hangs on: one setting changed at a time (thesis appendix B.2)."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.spirals.sensitivity import claims, figures, run
+from mechlearn_zoo.experiments.spirals.sensitivity import claims, figures, needs, run
 
 EXPERIMENT = Experiment(
     name="spirals-sensitivity",
@@ -12,4 +12,15 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="spirals-sensitivity",
+            title="What the AND-mask's win on the spirals needs: L2 through Adam, and shortcuts in coordinates of their own.",
+            reproduces="ours; the board of thesis section 3.3.1 on a network of a quarter of the width",
+            presets=needs.PRESETS,
+            run=needs.run,
+            claims=claims.NEEDS,
+            figures=figures.of_needs,
+        ),
+    ),
 )

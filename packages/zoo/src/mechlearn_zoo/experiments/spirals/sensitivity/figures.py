@@ -1,4 +1,4 @@
-"""Test accuracy by variant."""
+"""Test accuracy by variant, and what is left of the shortcuts' weights with one thing taken away."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.experiments.spirals.sensitivity import needs
 from mechlearn_zoo.experiments.spirals.sensitivity.run import NAMES
 
 if TYPE_CHECKING:
@@ -30,3 +31,25 @@ def figures(rows: Rows) -> dict[str, Figure]:
     axes.set(yticks=range(len(names)), xlabel="test accuracy", xlim=(0.4, 1.03), ylim=(len(names) - 0.5, -0.5))
     axes.set_yticklabels(names)
     return {"variants": figure}
+
+
+def of_needs(rows: Rows) -> dict[str, Figure]:
+    """Draw every seed's accuracy and what the shortcuts' weights have left, a line of points a variant."""
+    figure, (left, right) = panels(
+        2, 1, caption="The AND-mask on the spirals with one thing taken away, a point a seed. Left: test accuracy. Right: norm "
+        "of the first layer's weights on shortcuts, over the norm that they were drawn with.", height=3.2,
+    )  # fmt: skip
+    for place, method in enumerate(needs.VARIANTS):
+        found = rows.where(kind="final", method=method)
+        role = "baseline" if method == "averaging" else "third" if method == "as the texts" else "ours"
+        for axis, key in ((left, "accuracy"), (right, "left")):
+            axis.plot(found[key], [place] * len(found), "o", color=COLOURS[role], alpha=0.7)
+    left.set_yticks(range(len(needs.VARIANTS)), tuple(needs.VARIANTS))
+    right.set_yticks(range(len(needs.VARIANTS)), [])
+    for axis in (left, right):
+        axis.invert_yaxis()
+    left.axvline(0.5, color=COLOURS["reference"], linewidth=0.8)
+    left.set_xlim(0.4, 1.02)
+    left.set_xlabel("test accuracy")
+    right.set_xlabel("left of the drawn norm")
+    return {"needs": figure}

@@ -1,7 +1,7 @@
 """One surface for each environment, on the plane through two solutions: figure 3.1 of the thesis, from networks."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.surfaces.environments import claims, figures, run
+from mechlearn_zoo.experiments.surfaces.environments import audit, audit_figures, claims, figures, run
 
 EXPERIMENT = Experiment(
     name="environment-surfaces",
@@ -12,4 +12,15 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="environment-surfaces",
+            title="Audit of two trained networks: which environments disagree about them, and in which parameters.",
+            reproduces="definition (2) of the paper, (3.1) and (3.2) of the thesis, on the networks of figure 3.6",
+            presets=audit.PRESETS,
+            run=audit.run,
+            claims=claims.AUDIT,
+            figures=audit_figures.figures,
+        ),
+    ),
 )

@@ -1,7 +1,7 @@
 """Social dilemmas: agents that talk are paid for influence, where all eat less if each eats what it can."""
 
 from claimlab import Experiment
-from mechlearn_zoo.experiments.worlds.social_dilemmas import claims, figures, run, settings
+from mechlearn_zoo.experiments.worlds.social_dilemmas import claims, figures, influence, influence_figures, run, settings
 
 EXPERIMENT = Experiment(
     name="social-dilemmas",
@@ -12,4 +12,17 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    parts=(
+        Experiment(
+            name="social-dilemmas",
+            title="Influence of one agent on another: recovered from play with a known coupling, and as a reward in a "
+            "signalling game.",
+            reproduces="Jaques et al. 2019, sections 3 and 4, in the smallest games",
+            presets=influence.PRESETS,
+            run=influence.run,
+            claims=claims.INFLUENCE,
+            figures=influence_figures.figures,
+            progress=influence.progress,
+        ),
+    ),
 )

@@ -1,0 +1,25 @@
+"""What tests for conflict gain where sites write the label in codes of their own, and cost where they are alike."""
+
+from claimlab import Experiment
+from mechlearn_zoo.experiments.agreement.conflict_codes import claims, figures, null, run
+
+EXPERIMENT = Experiment(
+    name="conflict-codes",
+    title="Digits with a code of the site's own: sites by rows, which rule gains where.",
+    reproduces="ours; a shortcut in coordinates of its own",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    parts=(
+        Experiment(
+            name="conflict-codes",
+            title="No conflict: what tests for it mask of noise, and what that costs.",
+            reproduces="ours; the levels of the tests",
+            presets=null.PRESETS,
+            run=null.run,
+            claims=claims.NULL,
+            figures=figures.of_null,
+        ),
+    ),
+)

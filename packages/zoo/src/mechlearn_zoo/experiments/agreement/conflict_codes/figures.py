@@ -1,0 +1,65 @@
+"""The phase diagram: accuracy at a new site by sites, rows and rule; and what tests cost where there is no conflict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.agreement.conflict_codes import null
+from mechlearn_zoo.experiments.agreement.conflict_codes.run import COMPARED
+from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw each method's gain over averaging against the rows of a site, a panel a number of sites."""
+    ends = rows.where(kind="final")
+    counts = sorted({int(count) for count in ends["sites"]})
+    figure, axes = panels(
+        len(counts), 1, caption="Accuracy at a site with another code less averaging's, by rows of each site; mean over seeds.",
+        height=3.2,
+    )  # fmt: skip
+    for axis, count in zip(axes, counts, strict=True):
+        some = ends.where(sites=count)
+        sizes = sorted({int(size) for size in some["rows"]})
+        base = {size: np.mean(some.where(rows=size, method="mean")["accuracy"]) for size in sizes}
+        for index, method in enumerate(COMPARED[1:]):
+            gains = [np.mean(some.where(rows=size, method=method)["accuracy"]) - base[size] for size in sizes]
+            if method == "and-mask":
+                axis.plot(sizes, gains, "s--", color=COLOURS["ink"], label=METHODS[method].label)
+            else:
+                axis.plot(sizes, gains, "o-", color=colour(index - 1), label=METHODS[method].label)
+        axis.set_xscale("log", base=2)
+        axis.set_title(f"{count} sites")
+        axis.set_xlabel("rows of a site")
+    axes[0].set_ylabel("accuracy less averaging's")
+    axes[0].legend(fontsize=6.5)
+    return {"phases": figure}
+
+
+def of_null(rows: Rows) -> dict[str, Figure]:
+    """Draw the shares by environments and rows, and every seed's difference of accuracy from averaging."""
+    figure, axes = panels(
+        2, 1, caption="Left: share of noise that Gail-Simon's rule masks over its level 0.2, by environments and rows "
+        "(examples as parts); 1 is what it may at most. Right: accuracy less averaging's on exchangeable "
+        "sites, a point a seed.", height=3.2,
+    )  # fmt: skip
+    noise = rows.where(kind="noise", method="qualitative", parts="examples", level=0.2)
+    for index, (count, group) in enumerate(sorted(noise.by("rows").items())):
+        sizes = sorted({int(e) for e in group["environments"]})
+        shares = [float(np.mean(group.where(environments=e)["masked"])) / 0.2 for e in sizes]
+        axes[0].plot(sizes, shares, "o-", color=colour(index), label=f"{count} rows")
+    axes[0].axhline(1.0, color=COLOURS["reference"], linewidth=0.8)
+    axes[0].set_xlabel("environments")
+    axes[0].legend()
+    for place, method in enumerate(null.COMPARED[1:]):
+        base = rows.where(kind="final", method="mean")["accuracy"]
+        found = np.array(rows.where(kind="final", method=method)["accuracy"]) - np.array(base)
+        axes[1].plot(found, [place] * len(found), "o", color=COLOURS["ours"], alpha=0.5)
+    axes[1].set_yticks(range(len(null.COMPARED) - 1), null.COMPARED[1:])
+    axes[1].axvline(0.0, color=COLOURS["reference"], linewidth=0.8)
+    return {"null": figure}

@@ -1,0 +1,1 @@
+"""Training on the spirals behind shortcuts: what `conflict-spirals` and the needs of `spirals-sensitivity` share."""
