@@ -76,7 +76,7 @@ Scale = Literal["quick", "paper"]
 TRAININGS: dict[Scale, Training] = {
     "quick": Training(),
     # Thesis section 3.3.1 and appendix B.2: 32 environments x 1280, floor(3000 / 32) epochs, learning rate / 10 at 1/2 and 3/4.
-    # Batch and L2 come out of table B.1's ranges by `spirals-baselines`, preset search; the printed ones are --batch 128 --l2 1e-4.
+    # Batch and L2 come out of table B.1's ranges by `spirals-baselines`, preset search; printed: --batch 128 --l2 1e-4.
     "paper": Training(
         environments=32,
         examples=1280,
