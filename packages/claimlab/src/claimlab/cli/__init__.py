@@ -22,6 +22,7 @@ from typing import NoReturn
 
 from claimlab.cli import bench, clean, list, report, run, status, sweep, verify  # noqa: A004  # named as they are typed
 from claimlab.cli.answers import complain
+from claimlab.cli.encoding import printable
 from claimlab.cli.options import shared
 from claimlab.errors import UsageError, suggestion
 from claimlab.running.workers.stopping import stoppable
@@ -68,7 +69,7 @@ class Program:
             The exit status.
         """
         words = [*(sys.argv[1:] if argv is None else argv)]
-        with stoppable():
+        with stoppable(), printable():
             return self._main(words)
 
     def _main(self, words: Sequence[str]) -> int:

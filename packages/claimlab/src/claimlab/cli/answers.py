@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from claimlab.cli.encoding import encodes
 from claimlab.errors import LabError, Stop
 from claimlab.fields import settings_of, values_of
 from claimlab.running.storage import words_of
@@ -93,6 +94,8 @@ def shown(path: Path) -> str:
 def print_json(content: object) -> None:
     """The one JSON object of a command, for people and for diffs too."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+    if not encodes(text, sys.stdout):  # JSON has a spelling of its own
+        text = json.dumps(content, indent=2, allow_nan=False)
     print(
         re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found.group()):04x}", text)
     )  # terminals obey these, JSON need not hold them
