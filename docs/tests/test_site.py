@@ -6,17 +6,11 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mkdocs", reason="needs mechlearn's extra dev")
-import markdown
-import yaml
-
-from claimlab.showing.folding import Tried
-from claimlab.showing.rendering import render
 
 ROOT = Path(__file__).parents[2]
 PLACE = importlib.util.spec_from_file_location("docs_site", ROOT / "docs" / "hooks" / "site.py")
 site = importlib.util.module_from_spec(PLACE)
 PLACE.loader.exec_module(site)
-VALUES = {"claims": [], "runs": [], "labels": {}, "tried": [], "changed": []}
 
 
 def test_links_lead_to_the_site_s_pages_and_sources_become_their_names():
@@ -51,13 +45,3 @@ def test_a_room_s_page_begins_with_what_its_door_gives():
     assert "- [`match`][mechlearn.skips.matching.match]: Predict" in page
     assert modules.index("mechlearn.skips.matching") < modules.index("mechlearn.skips.matchings.paths")
     assert len(set(modules)) == len(modules)
-
-
-def test_what_was_tried_stays_a_list():
-    folded = render("verdicts.md.jinja", VALUES | {"tried": [Tried(("a.b", "a.c"), "Much *more*.")]})
-    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["markdown_extensions"]
-    names = [next(iter(one)) if isinstance(one, dict) else one for one in settings]
-    shown = markdown.markdown(folded, extensions=names)
-    inside = shown.partition(">What was tried</h3>")[2]
-    assert "<li><code>a.b</code>, <code>a.c</code>: Much <em>more</em>.</li>" in inside
-    assert "<details" not in shown

@@ -8,19 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimlab.claims import (
-    EARLY_STOPPING,
     Claim,
     EachSeed,
-    Greatest,
-    Least,
     Measurement,
     OverSeeds,
     Paired,
     bootstrap,
+    both_stopped,
     judge,
     where_stopped,
 )
-from claimlab.conditions import above, high_below, low_above
+from claimlab.conditions import above, low_above
 from claimlab.errors import LabError
 from claimlab.rows import Rows
 
@@ -136,21 +134,6 @@ def test_what_was_not_measured_neither_holds_nor_fails(changes, recorded, verdic
     assert (judged.verdict, judged.measured, judged.low, judged.high, judged.n) == (verdict, None, None, None, 0)
 
 
-def test_an_earlier_condition_is_judged_on_the_same_rows():
-    def least(recorded):
-        return bootstrap([min(recorded["value"])])
-
-    now = above(0.8).instead_of(above(0.5).instead_of(above(0.1), "Everything is.", least), "A constant scores 0.6.")
-    judged = judge(claim(condition=now), rows(0.2, 0.7, 0.9, 0.7, 0.7), "quick")
-    assert judged.verdict == "does not hold"
-    assert [(one.condition, one.measured, one.verdict) for one in judged.earlier] == [
-        ("above 0.1", 0.2, "holds so far"),
-        ("above 0.5", 0.7, "holds"),
-    ]
-    assert [one.why for one in judged.earlier] == ["Everything is.", "A constant scores 0.6."]
-    assert json.loads(json.dumps(asdict(judged)))["earlier"][1]["measured"] == 0.7
-
-
 def test_a_number_of_each_seed_is_averaged_over_the_seeds_that_have_it():
     rows = Rows([{"seed": 0, "a": 1.0}, {"seed": 0, "a": 3.0}, {"seed": 1, "a": 5.0}, {"seed": 2, "a": -1.0}])
     measure = EachSeed(lambda some: max(some["a"]) if max(some["a"]) > 0 else None)
@@ -217,13 +200,16 @@ def test_numbers_of_numpy_are_written_as_python_s():
     assert json.dumps(asdict(found))
 
 
-def test_of_several_comparisons_each_end_is_the_outermost():
-    found = [Measurement(0.2, -0.1, 0.3, 6), Measurement(0.1, 0.0, 0.4, 5)]
-    measures = [lambda rows, one=one: one for one in found]
-    assert Least(measures)(Rows([])) == Measurement(0.1, -0.1, 0.3, 5)
-    assert Greatest(measures)(Rows([])) == Measurement(0.2, 0.0, 0.4, 5)
-    assert Least([*measures, lambda rows: None])(Rows([])) is None
-    assert Least([])(Rows([])) is None
+def test_of_several_numbers_all_stand_and_the_first_that_fails_decides():
+    found = {"here": Measurement(0.2, 0.1, 0.3, 6), "there": Measurement(0.1, -0.1, 0.4, 5), "far": Measurement(0, -1, 1, 7)}
+    measures = {words: lambda rows, one=one: one for words, one in found.items()}
+    judged = judge(claim(measure=measures, condition=low_above(0)), rows(1.0), "quick")
+    assert (judged.measured, judged.low, judged.high, judged.n, judged.verdict) == (0.1, -0.1, 0.4, 5, "does not hold")
+    assert [(one.words, one.measured, one.n) for one in judged.parts] == [("here", 0.2, 6), ("there", 0.1, 5), ("far", 0.0, 7)]
+    judged = judge(claim(measure=measures, condition=low_above(-2)), rows(1.0), "quick")
+    assert (judged.measured, judged.verdict) == (0.2, "holds")
+    silent = {"here": measures["here"], "there": lambda rows: None}
+    assert judge(claim(measure=silent, condition=low_above(0)), rows(1.0), "quick").verdict == "not measurable here"
 
 
 LEAD = Paired("accuracy", {"method": "ours"}, {"method": "mean"})
@@ -236,44 +222,18 @@ def stopped_rows(ours, mean, stopped_ours, stopped_mean):
     ]
 
 
-def asked(rows, **how):
-    ends = claim(measure=LEAD, condition=low_above(0.25, of="lead, median over seeds,").at("other"))
-    judged = judge(ends.also_stopped(Least, **how), rows, "other")
-    return judged.measured, judged.verdict, judged.earlier[0].measured, judged.earlier[0].verdict
+def asked(rows, stopped=None, unlooked=()):
+    measure = both_stopped(LEAD, stopped)
+    ends = claim(measure=measure, condition=low_above(0.25, of="lead").at("other"), unlooked=unlooked)
+    judged = judge(ends, rows, "other")
+    return judged.measured, judged.verdict, [one.measured for one in judged.parts]
 
 
-def test_a_lead_counts_where_it_is_less_beside_what_was_asked_of_the_ends():
-    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.875)) == (0.125, "does not hold so far", 0.5, "holds so far")
-    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.25)) == (0.5, "holds so far", 0.5, "holds so far")
+def test_a_lead_is_asked_at_the_ends_and_where_validation_stops():
+    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.875)) == (0.125, "does not hold so far", [0.5, 0.125])
+    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.25)) == (0.5, "holds so far", [0.5, 0.75])
     own = OverSeeds("stopped_accuracy", {"method": "mean"})
-    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.375), stopped=own) == (0.375, "holds so far", 0.5, "holds so far")
-
-
-def test_an_error_counts_where_it_is_greater():
-    ends = claim(measure=LEAD, condition=high_below(0.25, of="lead"))
-    assert judge(ends.also_stopped(Greatest), stopped_rows(1.0, 0.5, 1.0, 0.25), "quick").measured == 0.75
-
-
-def test_the_condition_says_of_both_what_it_said_of_the_ends():
-    before = low_above(0.25, of="lead, median over seeds,").instead_of(above(0, of="lead"), "a placebo")
-    harder = claim(measure=LEAD, condition=before).also_stopped(Least).condition
-    assert harder.words == (
-        "lead, median over seeds, the lesser of that at the ends and that where validation stops both, above 0.25 with its "
-        "whole interval"
-    )
-    assert [(one.condition.words, one.why) for one in harder.earlier] == [
-        ("lead above 0", "a placebo"),
-        (before.words, EARLY_STOPPING),
-    ]
-    alone = claim(condition=high_below(0.25, of="error")).also_stopped(Greatest, trainings="it").condition
-    assert alone.words.startswith("error, the greater of that at the ends and that where validation stops it, below 0.25")
-    assert claim(condition=above(0)).also_stopped(Least).condition.words.startswith("the lesser of that at the ends and")
-
-
-def test_what_was_asked_long_before_was_asked_of_the_ends():
-    before = low_above(0.75).instead_of(low_above(0.25), "a placebo")
-    found = judge(claim(measure=LEAD, condition=before).also_stopped(Least), stopped_rows(1.0, 0.5, 1.0, 0.875), "quick")
-    assert (found.measured, [one.measured for one in found.earlier]) == (0.125, [0.5, 0.5])
+    assert asked(stopped_rows(1.0, 0.5, 1.0, 0.375), stopped=own) == (0.5, "holds so far", [0.5, 0.375])
 
 
 def test_rows_without_looks_say_nothing_of_stopping():
@@ -282,13 +242,5 @@ def test_rows_without_looks_say_nothing_of_stopping():
     before = [{key: row[key] for key in ("seed", "method", "accuracy")} for row in stopped_rows(1.0, 0.5, 0.0, 0.0)[:2]]
     assert where_stopped(LEAD)(Rows(before)) is None
     assert where_stopped(lambda rows: Measurement(0, 0, 0, 1))(Rows(before)) is None
-    assert asked(before) == (None, "not measurable here", 0.5, "holds so far")
-
-
-def test_of_a_record_that_is_said_to_have_no_looks_the_ends_are_asked():
-    with_looks = stopped_rows(1.0, 0.5, 1.0, 0.875)
-    before = [{key: row[key] for key in ("seed", "method", "accuracy")} for row in with_looks]
-    assert asked(before, unlooked=("paper",)) == (0.5, "holds so far", 0.5, "holds so far")
-    assert asked(with_looks, unlooked=("paper",))[0] == 0.125
-    said = claim(measure=LEAD).also_stopped(Least, unlooked=("paper", "far")).condition.words
-    assert "where validation stops both (of paper and far, without looks, that at the ends)," in said
+    assert asked(before) == (None, "not measurable here", [])
+    assert asked(before, unlooked=("other",)) == (0.5, "holds so far", [0.5])

@@ -16,6 +16,9 @@ from claimlab.conditions import (
     within_factor,
     within_share,
 )
+from claimlab.conditions import (
+    condition as spoken,
+)
 
 
 def measured(value, low=None, high=None):
@@ -52,6 +55,25 @@ def test_words_and_test_are_one(condition, words, holds, fails):
     assert not condition.test(fails)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "above 0.5", "accuracy at least 0.95", "error, mean over seeds, below 1e-05", "count exactly 3", "loss at most -0.5",
+        "share between 0.36 and 0.47", "ratio within 0.1 of 1", "ratio within 10 % of 2.5", "rate within a factor of 2 of 0.01",
+        "lead above 0 with its whole interval", "lead at least -1 with its whole interval",
+        "lead below 0 with its whole interval", "lead at most 1.15 with its whole interval",
+        "c above 1, and at most 2 with its whole interval", "the share above which one wins, of 3 and 4, above 0.5",
+    ],
+)  # fmt: skip
+def test_words_say_their_condition(words):
+    assert spoken(words).words == words
+
+
+def test_words_without_a_rule_are_refused():
+    with pytest.raises(ValueError, match=r"a rule such as 'above 0\.5', but found 'high'"):
+        spoken("high")
+
+
 def test_what_the_number_is_stands_before_the_rule():
     assert above(0.5, of="accuracy").words == "accuracy above 0.5"
 
@@ -60,11 +82,6 @@ def test_two_conditions_on_one_number():
     both = above(1, of="c") & high_at_most(2)
     assert both.words == "c above 1, and at most 2 with its whole interval"
     assert [both.test(measured(value)) for value in (1, 1.5, 2.5)] == [False, True, False]
-
-
-def test_two_conditions_keep_what_they_took_the_place_of():
-    both = above(1).instead_of(above(0), "a constant") & at_most(3).instead_of(at_most(4), "a placebo")
-    assert [one.why for one in both.earlier] == ["a constant", "a placebo"]
 
 
 def test_the_presets_that_a_condition_is_meant_for():

@@ -7,17 +7,16 @@ What draws imports matplotlib, and is loaded when it is first named.
 import importlib
 from typing import TYPE_CHECKING
 
-from claimlab.claims import EARLY_STOPPING as EARLY_STOPPING
 from claimlab.claims import Claim as Claim
 from claimlab.claims import EachSeed as EachSeed
-from claimlab.claims import Greatest as Greatest
 from claimlab.claims import JudgedClaim as JudgedClaim
-from claimlab.claims import Least as Least
 from claimlab.claims import Measure as Measure
 from claimlab.claims import Measurement as Measurement
+from claimlab.claims import Needs as Needs
 from claimlab.claims import OverSeeds as OverSeeds
 from claimlab.claims import Paired as Paired
 from claimlab.claims import bootstrap as bootstrap
+from claimlab.claims import both_stopped as both_stopped
 from claimlab.claims import judge as judge
 from claimlab.claims import where_stopped as where_stopped
 from claimlab.conditions import Condition as Condition
@@ -62,6 +61,7 @@ from claimlab.sweeping.ranges import LogUniform as LogUniform
 from claimlab.sweeping.ranges import Options as Options
 from claimlab.sweeping.ranges import Uniform as Uniform
 from claimlab.sweeping.ranges import Whole as Whole
+from claimlab.table import claims_of as claims_of
 
 if TYPE_CHECKING:
     from claimlab.drawing import COLOURS as COLOURS

@@ -9,15 +9,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from claimlab.conditions import Condition, Earlier
+from claimlab.conditions import Condition
 from claimlab.errors import LabError
 from claimlab.rows import Row, Rows, Scalar
 
 Kind = Literal["claim", "hypothesis", "control", "erratum", "ours"]
 """Whose sentence it is and what for: a text's claim or hypothesis, a control, an erratum of ours to a text, a claim of ours."""
 
-Verdict = Literal["holds", "does not hold", "holds so far", "does not hold so far", "not measured", "not measurable here"]
-"""A verdict on fewer than five seeds is one "so far"."""
+Verdict = Literal[
+    "holds", "does not hold", "holds so far", "does not hold so far", "says nothing", "not measured", "not measurable here"
+]
+"""A verdict on fewer than five seeds is one "so far"; one that "says nothing" has a need that fails."""
+
+HELD: tuple[Verdict, ...] = ("holds", "holds so far")
+FAILED: tuple[Verdict, ...] = ("does not hold", "does not hold so far")
 
 FEW = 5
 """Below so many seeds a verdict is one "so far"."""
@@ -52,6 +57,23 @@ class Measurement:
             raise ValueError(f"a measurement's low must not exceed its high, but found {self}; swap them")
         if self.n < 1:
             raise ValueError(f"a measurement rests on one seed or more, but found n = {self.n}; return None instead")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Ids of claims that another's verdict rests on.
+
+    Args:
+        premises: if one of them fails, the verdict says nothing, whichever it was: nothing was learnt, nothing there to lose.
+        placebos: if one of them fails, a claim that holds says nothing: something else does it as well.
+        controls: what we ask more than the text: a second question beside the verdict.
+        why: the reason, in a few words.
+    """
+
+    premises: tuple[str, ...] = ()
+    placebos: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    why: str = ""
 
 
 Measure = Callable[[Rows], Measurement | None]
@@ -177,52 +199,14 @@ class EachSeed:
         return bootstrap(found, self.statistic) if found else None
 
 
-@dataclass(frozen=True)
-class Least:
-    """A measure for `Claim`: of several comparisons, each of which must be met, the least value, low end and high end.
-
-    Such as a method's lead where both are trained to the end, and its lead where both stop early: with a condition that asks
-    for a low end above a bound, each must be above it.
+def both_stopped(measure: Measure, stopped: Measure | None = None) -> dict[str, Measure]:
+    """Return a measure of trainings at their ends beside that of the same where validation stops them, by their words.
 
     Args:
-        measures: the comparisons.
+        measure: at the ends.
+        stopped: where validation stops; None for `where_stopped` of that at the ends.
     """
-
-    measures: Sequence[Measure]
-
-    def __call__(self, rows: Rows) -> Measurement | None:
-        """The least of each; None where the rows cannot say one of them."""
-        return _outermost(self.measures, rows, min)
-
-
-@dataclass(frozen=True)
-class Greatest:
-    """A measure for `Claim`: of several comparisons, each of which must be met, the greatest value, low end and high end.
-
-    As `Least`, for what should be small, such as a ratio of errors.
-
-    Args:
-        measures: the comparisons.
-    """
-
-    measures: Sequence[Measure]
-
-    def __call__(self, rows: Rows) -> Measurement | None:
-        """The greatest of each; None where the rows cannot say one of them."""
-        return _outermost(self.measures, rows, max)
-
-
-def _outermost(measures: Sequence[Measure], rows: Rows, pick: Callable[[list[float | int]], float | int]) -> Measurement | None:
-    found = [measure(rows) for measure in measures]
-    known = [one for one in found if one is not None]
-    if not known or len(known) < len(found):
-        return None
-    value, low, high = (pick([getattr(one, name) for one in known]) for name in ("value", "low", "high"))
-    return Measurement(value, low, high, min(one.n for one in known))
-
-
-EARLY_STOPPING = "Early stopping is a baseline of every comparison."
-"""Why a condition that asked of trainings at their ends alone has been made harder."""
+    return {AT_THE_END: measure, STOPPED_EARLY: stopped or where_stopped(measure)}
 
 
 def where_stopped(measure: Measure) -> Measure:
@@ -238,12 +222,12 @@ def where_stopped(measure: Measure) -> Measure:
     return measured
 
 
-def _if_looked_at(both: Measure, ends: Measure) -> Measure:
-    return lambda rows: (both if any(_stopped(row) for row in rows) else ends)(rows)
-
-
 def _stopped(row: Row) -> Row:
     return {key.removeprefix("stopped_"): value for key, value in row.items() if key.startswith("stopped_")}
+
+
+AT_THE_END, STOPPED_EARLY = "at the end", "stopped early"
+"""The two numbers of a claim that is asked of trainings at their ends and of the same where validation stops them."""
 
 
 @dataclass(frozen=True)
@@ -254,72 +238,50 @@ class Claim:
         id: `<experiment>.<what>`, such as `spirals.and-mask-accuracy`.
         text: the sentence.
         source: the figure, table or proposition it stands in.
-        measure: from recorded rows to the measured number; None where the rows cannot say.
+        measure: from recorded rows to the measured number, None where the rows cannot say; or several, each by its words, which
+            must all meet the condition.
         condition: what must be measured for the claim to hold.
         printed: the printed number as it is printed ("about 1.00"), None where there is none.
         kind: whose sentence it is.
         tried: what was tried.
+        earlier: conditions that this one took the place of, and why, a sentence each.
+        needs: other claims that this one's verdict rests on.
+        cell_of: the claim that this one is a further cell of, as of one sentence asked of another body.
+        unlooked: presets whose records were made before there were looks: of them the first measure alone is asked.
     """
 
     id: str
     text: str
     source: str
-    measure: Measure
+    measure: Measure | Mapping[str, Measure]
     condition: Condition
     printed: str | None = None
     kind: Kind = "claim"
     tried: str = ""
-
-    def also_stopped(
-        self,
-        of_both: type[Least | Greatest],
-        stopped: Measure | None = None,
-        trainings: str = "both",
-        unlooked: Sequence[str] = (),
-    ) -> Claim:
-        """The same claim, asked of trainings at their ends, as it was, and of the same where validation stops them.
-
-        Args:
-            of_both: `Least` for what should be large, `Greatest` for what should be small.
-            stopped: the measure where validation stops; None for `where_stopped` of that at the ends.
-            trainings: what validation stops, in the condition's words.
-            unlooked: presets whose records were made before there were looks. Of rows without any the ends alone are asked
-                then, as the condition says.
-        """
-        lesser = "lesser" if of_both is Least else "greater"
-        both = of_both((self.measure, stopped or where_stopped(self.measure)))
-        but = f" (of {' and '.join(unlooked)}, without looks, that at the ends)" if unlooked else ""
-        # What was asked before of "the same number" was asked of the ends.
-        earlier = tuple(replace(one, measure=one.measure or self.measure) for one in self.condition.earlier)
-        before = replace(self.condition, earlier=earlier)
-        harder = self.condition.saying(f"the {lesser} of that at the ends and that where validation stops {trainings}{but},")
-        return replace(
-            self,
-            measure=_if_looked_at(both, self.measure) if unlooked else both,
-            condition=harder.instead_of(before, EARLY_STOPPING, self.measure),
-        )
+    earlier: tuple[str, ...] = ()
+    needs: Needs = Needs()
+    cell_of: str | None = None
+    unlooked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What an earlier condition of a claim says of the same rows.
+class Part:
+    """One of several numbers that a claim is asked of; `words` tell it from the others, `n` counts seeds."""
 
-    Args:
-        condition: in words.
-        why: another one took its place.
-        measured: the number it was asked of; None where the rows cannot say.
-        verdict: under it.
-    """
-
-    condition: str
-    why: str
-    measured: float | int | None
-    verdict: Verdict
+    words: str
+    measured: float | int
+    low: float | int
+    high: float | int
+    n: int
 
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim beside what was measured; all JSON values, as `claims.json` keeps it. `n` counts seeds."""
+    """A claim beside what was measured; all JSON values, as `claims.json` keeps it. `n` counts seeds.
+
+    Where there are several numbers, `parts` has them all, and `measured` is the one that decides: the first that does not meet
+    the condition, else the first.
+    """
 
     id: str
     kind: Kind
@@ -333,11 +295,14 @@ class JudgedClaim:
     high: float | int | None = None
     n: int = 0
     verdict: Verdict = "not measured"
-    earlier: tuple[Reading, ...] = ()
+    earlier: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    needs: Needs = Needs()
+    cell_of: str | None = None
 
 
 def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
-    """Measures a claim on recorded rows and computes its verdict.
+    """Measures a claim on recorded rows and computes its verdict, whatever it needs (`claimlab.needs` weighs that).
 
     Args:
         claim: the sentence, its measure and its condition.
@@ -348,33 +313,16 @@ def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
     Raises:
         LabError: the claim's own functions failed, which is a fault in the experiment.
     """
-    sentence = JudgedClaim(claim.id, claim.kind, claim.text, claim.source, claim.printed, claim.condition.words, claim.tried)
+    sentence = JudgedClaim(
+        claim.id, claim.kind, claim.text, claim.source, claim.printed, claim.condition.words, claim.tried,
+        earlier=claim.earlier, needs=claim.needs, cell_of=claim.cell_of,
+    )  # fmt: skip
     if not rows:
         return sentence
-    measured, verdict = _judged(claim, claim.measure, claim.condition, Rows(rows), preset)
-    earlier = tuple(_reading(claim, one, Rows(rows), preset) for one in claim.condition.earlier)
-    if measured is None:
-        return replace(sentence, verdict=verdict, earlier=earlier)
-    low, high = measured.low, measured.high
-    return replace(sentence, measured=measured.value, low=low, high=high, n=measured.n, verdict=verdict, earlier=earlier)
-
-
-def _reading(claim: Claim, earlier: Earlier, rows: Rows, preset: str) -> Reading:
-    measured, verdict = _judged(claim, earlier.measure or claim.measure, earlier.condition, rows, preset)
-    return Reading(earlier.condition.words, earlier.why, None if measured is None else measured.value, verdict)
-
-
-def _judged(
-    claim: Claim, measure: Callable[[Rows], Any], condition: Condition, rows: Rows, preset: str
-) -> tuple[Measurement | None, Verdict]:
-    if preset not in condition.presets:
-        return None, "not measurable here"
+    if preset not in claim.condition.presets:
+        return replace(sentence, verdict="not measurable here")
     try:
-        found = measure(rows)
-        if found is None:
-            return None, "not measurable here"
-        measured = _plain(found)
-        return measured, _verdict(condition.test(measured), measured.n)
+        return _judged(claim, sentence, Rows(rows), preset)
     except LabError:
         raise
     except Exception as error:
@@ -382,6 +330,22 @@ def _judged(
         raise LabError(
             f"the claim {claim.id} must be measurable on the recorded rows, but found {raised}; mend its measure or condition"
         ) from error
+
+
+def _judged(claim: Claim, sentence: JudgedClaim, rows: Rows, preset: str) -> JudgedClaim:
+    measures = claim.measure if isinstance(claim.measure, Mapping) else {"": claim.measure}
+    found = {words: None if (one := measure(rows)) is None else _plain(one) for words, measure in measures.items()}
+    known = {words: one for words, one in found.items() if one is not None}
+    first = next(iter(found))
+    if first not in known or (len(known) < len(found) and preset not in claim.unlooked):
+        return replace(sentence, verdict="not measurable here")
+    failing = [one for one in known.values() if not claim.condition.test(one)]
+    decides = (failing or list(known.values()))[0]
+    parts = tuple(Part(words, one.value, one.low, one.high, one.n) for words, one in known.items() if words)
+    return replace(
+        sentence, measured=decides.value, low=decides.low, high=decides.high, n=decides.n, parts=parts,
+        verdict=_verdict(not failing, min(one.n for one in known.values())),
+    )  # fmt: skip
 
 
 def _plain(found: object) -> Measurement:

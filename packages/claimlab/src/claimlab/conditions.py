@@ -10,9 +10,10 @@ A condition speaks of the measured value, or of an end of its interval: `low_abo
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class Measured(Protocol):
@@ -47,61 +48,22 @@ class Condition:
         words: the condition as a sentence.
         test: the same as a function of what was measured.
         presets: the presets at which the claim is meant to be measured.
-        earlier: what was asked before, the oldest first; it is judged on the same rows, so that a change can be weighed.
         of: what the measured number is: how the words begin.
     """
 
     words: str
     test: Callable[[Measured], bool]
     presets: tuple[str, ...] = ("quick", "paper")
-    earlier: tuple[Earlier, ...] = ()
     of: str = ""
 
     def at(self, *presets: str) -> Condition:
         """The same condition, meant for these presets instead of quick and paper."""
         return replace(self, presets=presets)
 
-    def saying(self, more: str) -> Condition:
-        """The same condition, of whose number more is said.
-
-        >>> low_above(0, of="lead,").saying("the lesser of two,").words
-        'lead, the lesser of two, above 0 with its whole interval'
-        """
-        of = f"{self.of.removesuffix(',')}, {more}" if self.of else more
-        return replace(self, words=f"{of} {self.words.removeprefix(self.of).strip()}", of=of)
-
-    def instead_of(self, other: Condition, why: str, measure: Callable[[Any], Measured | None] | None = None) -> Condition:
-        """The same condition, which took another one's place; both verdicts are shown.
-
-        >>> low_above(0).instead_of(above(0), "a constant scores 0.01").earlier[0].condition.words
-        'above 0'
-
-        Args:
-            other: what was asked before; what it replaced itself is kept.
-            why: the reason for the change, a sentence.
-            measure: from rows to the number that was measured then; None if the number is the same.
-        """
-        return replace(self, earlier=(*other.earlier, Earlier(replace(other, earlier=()), why, measure)))
-
     def __and__(self, other: Condition) -> Condition:
-        """Both conditions, on one measured number, with what either took the place of, meant for the first's presets."""
-        words, earlier = f"{self.words}, and {other.words}", (*self.earlier, *other.earlier)
-        return Condition(words, lambda m: self.test(m) and other.test(m), self.presets, earlier, self.of)
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """A condition that another one replaced.
-
-    Args:
-        condition: what was asked.
-        why: it is no longer.
-        measure: from rows to the number that was measured then; None if the number is the same.
-    """
-
-    condition: Condition
-    why: str
-    measure: Callable[[Any], Measured | None] | None = None
+        """Both conditions, on one measured number, meant for the first's presets."""
+        words = f"{self.words}, and {other.words}"
+        return Condition(words, lambda m: self.test(m) and other.test(m), self.presets, self.of)
 
 
 def above(bound: float | int, of: str = "") -> Condition:
@@ -218,3 +180,60 @@ def _in_full(bound: float | int) -> str:
 
 def _asked(of: str, rule: str, test: Callable[[Measured], bool]) -> Condition:
     return Condition(f"{of} {rule}".strip(), test, of=of)
+
+
+def _within_percent(share: float | int, target: float | int, of: str = "") -> Condition:
+    return within_share(share / 100, target, of)
+
+
+_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?|-?inf"
+_RULES: tuple[tuple[str, Callable[..., Condition]], ...] = (
+    (f"above ({_NUMBER}) with its whole interval", low_above),
+    (f"at least ({_NUMBER}) with its whole interval", low_at_least),
+    (f"below ({_NUMBER}) with its whole interval", high_below),
+    (f"at most ({_NUMBER}) with its whole interval", high_at_most),
+    (f"above ({_NUMBER})", above),
+    (f"at least ({_NUMBER})", at_least),
+    (f"below ({_NUMBER})", below),
+    (f"at most ({_NUMBER})", at_most),
+    (f"exactly ({_NUMBER})", equal),
+    (f"between ({_NUMBER}) and ({_NUMBER})", between),
+    (f"within ({_NUMBER}) of ({_NUMBER})", within),
+    (f"within ({_NUMBER}) % of ({_NUMBER})", _within_percent),
+    (f"within a factor of ({_NUMBER}) of ({_NUMBER})", within_factor),
+)
+# What a condition's words end with, and what they mean; the longer before the shorter that ends alike.
+
+
+def condition(words: str) -> Condition:
+    """Return the condition that words say: what the number is, then the rule, in the words that the other functions give it.
+
+    >>> from claimlab.claims import Measurement
+    >>> condition("gain in accuracy above 0.05 with its whole interval").test(Measurement(0.07, 0.06, 0.08, 5))
+    True
+    >>> condition("ratio at least 0.85, and at most 1.15").words
+    'ratio at least 0.85, and at most 1.15'
+
+    Raises:
+        ValueError: they end with no rule.
+    """
+    first, joined, second = words.rpartition(", and ")
+    if joined and _rule(second) is not None and _rule(first) is not None:
+        return condition(first) & condition(second)
+    found = _rule(words)
+    if found is None:
+        raise ValueError(f"a condition must end with a rule such as 'above 0.5', but found {words!r}; mend it")
+    return found
+
+
+def _rule(words: str) -> Condition | None:
+    for pattern, make in _RULES:
+        found = re.fullmatch(f"(.*?)\\s?{pattern}", words)
+        if found:
+            of, *numbers = found.groups()
+            return make(*(_read(one) for one in numbers), of=of)
+    return None
+
+
+def _read(number: str) -> float | int:
+    return int(number) if re.fullmatch(r"-?\d+", number) else float(number)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from claimlab.claims import Reading
+from claimlab.claims import Needs
 from claimlab.errors import LabError
 from claimlab.experiment import load
 from claimlab.running.execute import execute
@@ -11,7 +11,7 @@ from claimlab.running.runfiles import read_run
 from claimlab.running.storage import locked
 from claimlab.showing import judging
 from claimlab.showing.evidence import labels
-from claimlab.showing.folding import folded, tallies, tally, tried
+from claimlab.showing.folding import folded, sentences, tallies, tally, verdicts, weighed
 from claimlab.showing.judging import judge_again, judged_again, never_run
 from fake_copies import edit
 
@@ -148,13 +148,50 @@ def test_what_no_run_measures_is_one_row_and_open(run):
     assert (counts.claims, counts.held, counts.failed, counts.open, counts.few) == (3, (1, 1, 0), (1, 0, 0), 1, 2)
 
 
-def test_of_open_rows_the_one_with_an_earlier_verdict_is_shown(run):
-    silent = run()
-    before = Reading("below 9", "Anything passed.", 3.0, "holds")
-    claims = [replace(one, earlier=(before,)) if one.id == "counter.far" else one for one in silent.claims]
-    speaks = replace(silent, judged=replace(silent.judged, claims=tuple(claims)))
-    for runs in ([silent, speaks], [speaks, silent]):
-        assert of(runs, "counter.far").claim.earlier == (before,)
+def with_needs(run, **needs):
+    claims = [replace(one, needs=needs.get(one.id.partition(".")[2], one.needs)) for one in run.claims]
+    return folded([replace(run, judged=replace(run.judged, claims=tuple(claims)))])
+
+
+@pytest.mark.parametrize(
+    ("needs", "verdict", "silencing"),
+    [
+        (Needs(premises=("counter.low",)), "says nothing", ("counter.low",)),
+        (Needs(placebos=("counter.low",)), "says nothing", ("counter.low",)),
+        (Needs(premises=("other.known",)), "holds so far", ()),
+        (Needs(premises=("other.failing",)), "says nothing", ("other.failing",)),
+    ],
+)
+def test_what_holds_says_nothing_where_a_need_fails(run, needs, verdict, silencing):
+    claims = weighed(with_needs(run(), high=needs), {"other.known": "holds", "other.failing": "does not hold"})
+    found = next(one for one in claims if one.claim.id == "counter.high")
+    assert (found.claim.verdict, found.silencing) == (verdict, silencing)
+
+
+def test_a_failing_placebo_does_not_excuse_a_failing_claim(run):
+    elsewhere = {"other.failing": "does not hold"}
+    claims = weighed(with_needs(run(), low=Needs(placebos=("other.failing",))), elsewhere)
+    assert verdicts(claims)["counter.low"] == claims[1].claim.verdict == "does not hold so far"
+    claims = weighed(with_needs(run(), low=Needs(premises=("other.failing",))), elsewhere)
+    assert claims[1].claim.verdict == "says nothing"
+    assert tally("walks", claims).silent == 1
+
+
+def test_a_need_that_nobody_measured_and_a_second_question_stand_beside_the_verdict(run):
+    needs = Needs(premises=("counter.far", "other.gone"), controls=("counter.low",))
+    found = weighed(with_needs(run(), high=needs), {})[0]
+    assert (found.claim.verdict, found.unmeasured) == ("holds so far", ("counter.far", "other.gone"))
+    assert found.controlled == "does not hold"
+    assert weighed(with_needs(run(), high=Needs(controls=("other.held",))), {"other.held": "holds"})[0].controlled == "holds"
+
+
+def test_a_sentence_with_its_cells_counts_once(run):
+    one = run()
+    cells = [replace(claim, cell_of="counter.high") if claim.id == "counter.low" else claim for claim in one.claims]
+    row, far = sentences(folded([replace(one, judged=replace(one.judged, claims=tuple(cells)))]))
+    assert (row.verdict, len(row.cells), far.verdict) == ("holds in 1 of 2", 2, "not measured")
+    counts = tally("walks", [*row.cells, *far.cells])
+    assert (counts.claims, counts.held[0], counts.partly, counts.failed[0], counts.open) == (2, 0, (1, 1, 0), 0, 1)
 
 
 def test_families_are_summed_and_what_was_never_run_is_open(run):
@@ -163,12 +200,6 @@ def test_families_are_summed_and_what_was_never_run_is_open(run):
     assert (walks.family, walks.claims, walks.open) == ("walks", 3, 1)
     assert (every.family, every.claims, every.held, every.open) == ("all", 5, (1, 1, 0), 3)
     assert [one.family for one in tallies({"walks": claims})] == ["walks"]  # no sum of one
-
-
-def test_each_text_of_what_was_tried_stands_once(run):
-    claims = folded([run()])
-    same = [replace(one, first=replace(one.first, claim=replace(one.claim, tried="Much."))) for one in claims]
-    assert [(len(one.ids), one.text) for one in tried(same)] == [(3, "Much.")]
 
 
 def test_present_claims_judge_recorded_rows(run, tmp_path, package):

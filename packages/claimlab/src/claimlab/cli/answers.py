@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from claimlab.cli.encoding import encodes
 from claimlab.errors import LabError, Stop
 from claimlab.fields import settings_of, values_of
+from claimlab.needs import among, weighed
 from claimlab.running.storage import words_of
 from claimlab.showing.wording import plain
 from claimlab.values import kind, written
@@ -64,7 +65,9 @@ def _sentence(error: BaseException) -> tuple[str, int]:
 def claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
     """Judged claims as every `--json` gives them."""
     keys = ("id", "kind", "text", "source", "printed", "measured", "low", "high", "n", "verdict")
-    return [{key: getattr(claim, key) for key in keys} for claim in claims]
+    claims = list(claims)
+    known = among(claims)
+    return [{key: getattr(weighed(claim, known), key) for key in keys} for claim in claims]
 
 
 def fields_help(name: str, title: str, config: type[Any], presets: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", type=named_path, metavar="FILE", help="the report; default DIR/report.html")
     parser.add_argument("--judge", action="store_true", help="let the present claims judge the recorded rows first")
+    parser.add_argument("--history", action="store_true", help="print what was tried, and conditions that were others before")
     parser.add_argument("--pages", action="store_true", help="write docs/claims.md and verdicts into READMEs too")
     package_option(parser)
 
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
     names = labels(runs)
     for one in runs:
-        _print(one, names[one.folder])
+        _print(one, names[one.folder], options.history)
     for one in judged:
         print(f"judged  {one} anew")
     print(f"report  {shown(path)}" + "".join(f"\npage    {shown(page)}" for page in pages))
@@ -100,7 +101,7 @@ def _not_measured(runs: list[Run], never: list[dict[str, Any]]) -> list[str]:
     return unmeasured + [claim["id"] for one in never for claim in one["claims"]]
 
 
-def _print(run: Run, label: str) -> None:
+def _print(run: Run, label: str, history: bool) -> None:
     from claimlab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
     from claimlab.showing.terminal import print_verdicts  # noqa: PLC0415
     from claimlab.showing.wording import counted, plain  # noqa: PLC0415
@@ -108,3 +109,6 @@ def _print(run: Run, label: str) -> None:
     title = f"{run.recipe.name}, {label}, {counted(len(run.judged.seeds if run.judged else run.seeds), 'seed')}"
     print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))
     print(plain(f"made at {made_words(run)}, {confirmed_words(run)}\n"))
+    for claim in run.claims if history else ():
+        told = [*(f"Asked before: {one}" for one in claim.earlier), *([f"Tried: {claim.tried}"] if claim.tried else [])]
+        print(plain("\n  ".join([claim.id, *told]) + "\n") if told else "", end="")

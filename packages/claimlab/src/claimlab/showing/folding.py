@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from claimlab.claims import JudgedClaim, Kind, Verdict
+from claimlab.claims import FAILED, HELD, JudgedClaim, Kind, Verdict
+from claimlab.needs import Known, among, silencing, unmeasured, with_controls
 from claimlab.running.run import Run
 from claimlab.showing.evidence import labels, recorded
 
-HELD: tuple[Verdict, ...] = ("holds", "holds so far")
-FAILED: tuple[Verdict, ...] = ("does not hold", "does not hold so far")
 AT_SIZE = ("paper", "faithful", "printed-")
 """How the names of presets begin that have the texts' sizes."""
 
@@ -46,11 +45,9 @@ class Said:
     def place(self) -> tuple[tuple[bool, bool, bool, bool, int], bool, tuple[str, str]]:
         """By weight; of runs that weigh the same one of which the claim does not hold, so that no order of recording decides.
 
-        `Folded.disputes` has the others. Of runs that measured nothing it is one that an earlier condition could measure, so
-        that its verdict is shown. Of what is left it is the one recorded last.
+        `Folded.disputes` has the others. Of what is left it is the one recorded last.
         """
-        read_before = self.claim.measured is None and any(one.measured is not None for one in self.claim.earlier)
-        return self.weight, read_before or self.claim.verdict in FAILED, recorded(self.run)
+        return self.weight, self.claim.verdict in FAILED, recorded(self.run)
 
 
 @dataclass(frozen=True)
@@ -61,11 +58,17 @@ class Folded:
         first: the run that weighs most; its verdict is the claim's.
         others: further runs that measured something else.
         twins: runs that measured the very same, such as a quick preset with nothing to save.
+        silencing: failing claims of which one would do for this one to say nothing.
+        unmeasured: claims that it needs and that no run measures.
+        controlled: the verdict with our control, where the claim is asked twice.
     """
 
     first: Said
     others: tuple[Said, ...]
     twins: tuple[Said, ...] = ()
+    silencing: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
+    controlled: Verdict | None = None
 
     @property
     def scale(self) -> str:
@@ -74,17 +77,19 @@ class Folded:
 
     @property
     def claim(self) -> JudgedClaim:
-        """As the run that weighs most judged it, but "not measured" where none measures it.
+        """As the run that weighs most judged it, but "not measured" where none measures it, or silenced by what it needs.
 
         Of a run that it is "not measurable here" says nothing of its other presets and settings.
         """
         claim = self.first.claim
-        return claim if claim.measured is not None else replace(claim, verdict="not measured")
+        if claim.measured is None:
+            return replace(claim, verdict="not measured")
+        return replace(claim, verdict="says nothing") if self.silencing else claim
 
     @property
     def disputes(self) -> tuple[Said, ...]:
         """The runs that weigh as much and say the opposite: that it holds, since one that says it does not comes first."""
-        held = self.claim.verdict in HELD
+        held = self.first.claim.verdict in HELD
         return tuple(one for one in self.others if one.weight == self.first.weight and (one.claim.verdict in HELD) != held)
 
 
@@ -108,26 +113,59 @@ def folded(runs: Iterable[Run]) -> list[Folded]:
     return found
 
 
-def _number(said: Said) -> tuple[float | int | str | None, ...]:
-    claim = said.claim
-    return claim.measured, claim.low, claim.high, claim.n, claim.verdict
+def weighed(claims: Iterable[Folded], elsewhere: Mapping[str, Verdict]) -> list[Folded]:
+    """The same claims beside what they need: in the record itself where it is asked there, else where it weighs most.
+
+    Args:
+        claims: of an experiment.
+        elsewhere: the verdicts of all claims, by id (`verdicts`).
+    """
+    return [_beside(one, {**elsewhere, **among(one.first.run.claims)}) for one in claims]
+
+
+def verdicts(claims: Iterable[Folded]) -> dict[str, Verdict]:
+    """What the rows say of claims, by id, whatever they need."""
+    return {one.first.claim.id: one.first.claim.verdict for one in claims}
+
+
+def _beside(one: Folded, known: Known) -> Folded:
+    claim = one.first.claim
+    found = tuple(silencing(claim, known)), tuple(unmeasured(claim, known)), with_controls(claim, known)
+    return replace(one, silencing=found[0], unmeasured=found[1], controlled=found[2])
 
 
 @dataclass(frozen=True)
-class Tried:
-    """What was tried for some claims, which often is one and the same."""
+class Sentence:
+    """A sentence with its cells: what it says of one body, world or learner, and of others.
 
-    ids: tuple[str, ...]
-    text: str
+    Args:
+        cells: the claim itself, then the claims that are cells of it.
+    """
+
+    cells: tuple[Folded, ...]
+
+    @property
+    def verdict(self) -> str:
+        """One of `Verdict`, or in how many of the cells that say something it holds."""
+        found = [one.claim.verdict for one in self.cells if one.claim.verdict in (*HELD, *FAILED)]
+        held = sum(one in HELD for one in found)
+        if len(found) < 2 or held in (0, len(found)):
+            so_far = [one for one in found if one.endswith("so far")]
+            return (so_far or found or [self.cells[0].claim.verdict])[0]
+        return f"holds in {held} of {len(found)}"
 
 
-def tried(claims: Sequence[Folded]) -> list[Tried]:
-    """What was tried, each text once, whatever the verdicts."""
-    texts: dict[str, list[str]] = {}
+def sentences(claims: Iterable[Folded]) -> list[Sentence]:
+    """Claims with their cells, in the order of the former."""
+    rows: dict[str, list[Folded]] = {}
     for one in claims:
-        if one.claim.tried:
-            texts.setdefault(one.claim.tried, []).append(one.claim.id)
-    return [Tried(tuple(ids), text) for text, ids in texts.items()]
+        rows.setdefault(one.claim.cell_of or one.claim.id, []).append(one)
+    return [Sentence(tuple(cells)) for cells in rows.values()]
+
+
+def _number(said: Said) -> tuple[float | int | str | None, ...]:
+    claim = said.claim
+    return claim.measured, claim.low, claim.high, claim.n, claim.verdict
 
 
 OF_TEXTS: tuple[Kind, ...] = ("claim", "hypothesis")
@@ -135,7 +173,7 @@ OF_TEXTS: tuple[Kind, ...] = ("claim", "hypothesis")
 
 
 class Count(NamedTuple):
-    """How many claims have a verdict.
+    """How many sentences have a verdict.
 
     Attributes:
         claims: all of them.
@@ -150,47 +188,59 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True)
 class Tally:
-    """How many claims of a family held, failed or are open, whose they are, and at which scale.
+    """How many sentences of a family hold, fail or are open, whose they are, at which scale; each counts once with its cells.
 
     Args:
         family: of experiments; "all" for their sum.
         claims: how many.
-        held: how many of them hold.
-        failed: how many do not.
-        few: how many of both rest on fewer than five seeds.
+        held: how many of them hold, in all of their cells.
+        partly: how many hold in some cells.
+        failed: how many do not hold.
+        silent: how many say nothing.
+        few: how many of those that hold or fail rest on fewer than five seeds.
         disputed: the ids of those of which a run that weighs as much says the opposite.
     """
 
     family: str
     claims: int
     held: Count
+    partly: Count
     failed: Count
+    silent: int
     few: int
     disputed: tuple[str, ...]
 
     @property
     def open(self) -> int:
         """How many no run has measured."""
-        return self.claims - self.held.claims - self.failed.claims
+        return self.claims - self.held.claims - self.partly.claims - self.failed.claims - self.silent
 
 
 def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
-    """Counts claims, each once.
+    """Counts sentences, each once.
 
     Args:
         family: of experiments.
         claims: of which there are runs.
         never_run: how many others there are.
     """
+    rows = sentences(claims)
 
-    def count(verdicts: Sequence[Verdict]) -> Count:
-        found = [one for one in claims if one.claim.verdict in verdicts]
+    def count(asked: Callable[[str], bool]) -> Count:
+        found = [row.cells[0] for row in rows if asked(row.verdict)]
         of_texts = sum(one.claim.kind in OF_TEXTS for one in found)
         return Count(len(found), of_texts, sum(one.first.at_size for one in found))
 
-    few = sum(one.claim.verdict.endswith("so far") for one in claims)
-    disputed = tuple(one.claim.id for one in claims if one.disputes)
-    return Tally(family, len(claims) + never_run, count(HELD), count(FAILED), few, disputed)
+    return Tally(
+        family,
+        len(rows) + never_run,
+        held=count(lambda verdict: verdict in HELD),
+        partly=count(lambda verdict: verdict.startswith("holds in")),
+        failed=count(lambda verdict: verdict in FAILED),
+        silent=sum(row.verdict == "says nothing" for row in rows),
+        few=sum(row.verdict.endswith("so far") for row in rows),
+        disputed=tuple(one.claim.id for one in claims if one.disputes),
+    )
 
 
 def tallies(claims: Mapping[str, Sequence[Folded]], never_run: Mapping[str, int] = MappingProxyType({})) -> list[Tally]:

@@ -17,7 +17,7 @@ from claimlab.running.runfiles import find_runs
 from claimlab.running.storage import ensure_file, write_atomically
 from claimlab.showing.evidence import found_words, labels, made_words
 from claimlab.showing.facts import FOUR, explanations, project_of
-from claimlab.showing.folding import Folded, folded, tallies, tried
+from claimlab.showing.folding import Folded, folded, sentences, tallies, verdicts, weighed
 from claimlab.showing.judging import never_run
 from claimlab.showing.rendering import render
 from claimlab.showing.wording import SIGNS, tallied
@@ -58,9 +58,12 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
     index, found, lines = project_of(directory) / "docs" / "claims.md", dict[Path, str](), list[Line]()
     families, missing = dict[str, list[Folded]](), Counter[str]()
     unseen, explained = never_run(runs, package), explanations(directory)
+    by_name = {one.name: [run for run in runs if run.recipe.name == one.name] for one in listing(package)}
+    found_of = {name: folded(mine) for name, mine in by_name.items()}
+    everywhere = verdicts(claim for claims in found_of.values() for claim in claims)
     for one in listing(package):
-        mine, readme = [run for run in runs if run.recipe.name == one.name], _readme(one)
-        claims = folded(mine)
+        mine, readme = by_name[one.name], _readme(one)
+        claims = weighed(found_of[one.name], everywhere)
         found[readme] = _with_verdicts(readme, mine, claims, explained)
         link = Path(os.path.relpath(readme, index.parent)).as_posix()
         lines.append(_line(one, mine, [*(claim.claim for claim in claims), *unseen.get(one.name, ())], link))
@@ -97,16 +100,15 @@ def _with_verdicts(readme: Path, runs: Sequence[Run], claims: Sequence[Folded], 
     _, end, after = rest.partition(END)
     if not start or not end:
         raise LabError(f"an experiment's README must hold the lines {START} and {END}, but {readme} does not; add them")
-    changed = [one.claim for one in claims if one.claim.earlier]
-    values = {"claims": claims, "runs": runs, "labels": labels(runs), "tried": tried(claims), "changed": changed}
+    values = {"sentences": sentences(claims), "runs": runs, "labels": labels(runs)}
     verdicts = render("verdicts.md.jinja", {**values, "explained": explained})
     return before + START + "\n" + verdicts.rstrip("\n") + "\n\n" + END + after
 
 
 def _line(one: Listing, runs: Sequence[Run], claims: Sequence[JudgedClaim], link: str) -> Line:
-    names, verdicts = labels(runs), Counter(claim.verdict for claim in claims)
+    names, counted = labels(runs), Counter(claim.verdict for claim in claims)
     presets = "; ".join(names[run.folder] for run in runs)
-    counts = ", ".join(f"{SIGNS[verdict]} {tallied(verdicts[verdict], verdict)}" for verdict in SIGNS if verdicts[verdict])
+    counts = ", ".join(f"{SIGNS[verdict]} {tallied(counted[verdict], verdict)}" for verdict in SIGNS if counted[verdict])
     return Line(one.name, link, presets or "-", counts or "-", "; ".join(map(_evidence, runs)) or "-")
 
 

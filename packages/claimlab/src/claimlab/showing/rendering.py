@@ -9,10 +9,9 @@ from typing import Any
 
 import jinja2
 
-from claimlab.claims import RANGE_BELOW
+from claimlab.claims import FAILED, RANGE_BELOW
 from claimlab.showing import wording
 from claimlab.showing.evidence import confirmed_words, made_words, older_words
-from claimlab.showing.folding import FAILED
 
 WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
@@ -20,6 +19,7 @@ WORDS: dict[str, Any] = {
     "kinds": wording.KINDS,
     "few": RANGE_BELOW,
     "measured": wording.measured,
+    "numbers": wording.numbers,
     "spread": wording.spread,
     "tallied": wording.tallied,
     "counted": wording.counted,

@@ -17,7 +17,7 @@ from claimlab.running.runfiles import find_runs
 from claimlab.running.storage import ensure_file, write_atomically
 from claimlab.showing.evidence import labels
 from claimlab.showing.facts import explanations
-from claimlab.showing.folding import Folded, folded, tallies
+from claimlab.showing.folding import Folded, folded, tallies, verdicts, weighed
 from claimlab.showing.rendering import render
 
 
@@ -59,7 +59,9 @@ def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({}
     for run in current:
         named.setdefault(run.recipe.name, []).append(run)
     groups = [(some, folded(some)) for some in named.values()]
-    verdicts = Counter(one.claim.verdict for _, claims in groups for one in claims)
+    everywhere = verdicts(one for _, claims in groups for one in claims)
+    groups = [(some, weighed(claims, everywhere)) for some, claims in groups]
+    counts = Counter(one.claim.verdict for _, claims in groups for one in claims)
     systems, homes = dict[str, list[Folded]](), families(current)
     for some, claims in groups:
         systems.setdefault(homes.get(some[0].recipe.name, "gone"), []).extend(claims)
@@ -67,7 +69,7 @@ def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({}
     apart = [run for run in runs if run.is_older]
     for run in apart:
         run.recorded()
-    values = {"current": shown, "groups": groups, "apart": apart, "verdicts": verdicts, "tallies": tallies(systems)}
+    values = {"current": shown, "groups": groups, "apart": apart, "verdicts": counts, "tallies": tallies(systems)}
     links = anchors(runs)
 
     def anchor(run: Run) -> str:

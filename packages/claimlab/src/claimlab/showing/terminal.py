@@ -18,10 +18,11 @@ from rich.table import Table
 from rich.text import Text
 
 from claimlab.claims import JudgedClaim
+from claimlab.needs import among, weighed
 from claimlab.running.verification.verify import Found
 from claimlab.running.watching.status import Status
 from claimlab.running.workers.worker import Event, OnEvent
-from claimlab.showing.wording import SIGNS, duration, number, plain, spread
+from claimlab.showing.wording import SIGNS, duration, number, numbers, plain
 
 Stream = Any
 """A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""
@@ -170,17 +171,17 @@ def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = N
         title: above the table.
         stream: where to write, stdout if None; a pipe gets the same table without colours.
     """
-    target = stream or sys.stdout
+    target, claims = stream or sys.stdout, list(claims)
+    known = among(claims)
     table = Table(
         title=Text(plain(title)), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
     for heading in ("claim", "printed", "measured", "verdict"):
         table.add_column(heading, header_style="dim", no_wrap=heading != "printed", overflow="fold")
-    for claim in claims:
+    for claim in (weighed(one, known) for one in claims):
         sign = SIGNS[claim.verdict]
-        measured = f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}".strip()
         verdict = Text(f"{sign} {claim.verdict}", style=COLOURS[sign])
-        table.add_row(Text(plain(claim.id)), Text(plain(claim.printed or "-")), Text(measured), verdict)
+        table.add_row(Text(plain(claim.id)), Text(plain(claim.printed or "-")), Text(numbers(claim)), verdict)
     console = Console(file=target, width=None if target.isatty() else 120, highlight=False)
     console.print(table)
 

@@ -12,6 +12,7 @@ SIGNS = {
     "does not hold": "✗",
     "holds so far": "✓",
     "does not hold so far": "✗",
+    "says nothing": "○",
     "not measured": "-",
     "not measurable here": "-",
 }
@@ -80,10 +81,16 @@ def spread(low: float | int | None, high: float | int | None, seeds: int) -> str
 
 
 def measured(claim: JudgedClaim) -> str:
-    """A measured number with its ends and the seeds it rests on, a dash where nothing was measured."""
+    """A measured number with its ends and the seeds it rests on, a dash where nothing was measured; all that decide."""
     if claim.measured is None:
         return "-"
-    return f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}, {counted(claim.n, 'seed')}"
+    return f"{numbers(claim)}, {counted(claim.n, 'seed')}"
+
+
+def numbers(claim: JudgedClaim) -> str:
+    """A measured number with its ends, or each of several behind its words; a dash where nothing was measured."""
+    several = [f"{one.words} {number(one.measured)} {spread(one.low, one.high, one.n)}" for one in claim.parts]
+    return "; ".join(several) or f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}".strip()
 
 
 def duration(seconds: float | int) -> str:

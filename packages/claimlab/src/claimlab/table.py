@@ -1,0 +1,154 @@
+"""Claims from a table: a TOML file beside the measures, a table a claim.
+
+```toml
+["spirals.and-mask-accuracy"]
+text = "The AND-mask solves the spirals."
+source = "figure 3.6"
+measure = "OverSeeds('accuracy', {'method': 'and-mask'})"
+condition = "test accuracy at least 0.95"
+```
+
+`measure` is a call, or a name, of what the module of measures defines, of `OverSeeds`, `Paired` and `EachSeed`, of `partial`,
+`mean` and `median`; its arguments are literals, such names and such calls. Instead of it `measures` has several by their words.
+`stopped = true` asks the same where validation stops trainings early, `stopped = "..."` another measure. `presets` are those at
+which the claim is measured, quick and paper if there are none. `premises`, `placebos`, `controls` and `why` are its `Needs`. A
+claim with `cell_of` takes what it does not say itself from the claim that it is a cell of.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from claimlab.claims import Claim, EachSeed, Kind, Measure, Needs, OverSeeds, Paired, both_stopped
+from claimlab.conditions import condition
+from claimlab.errors import LabError
+
+NAMES: Mapping[str, Any] = {
+    "OverSeeds": OverSeeds,
+    "Paired": Paired,
+    "EachSeed": EachSeed,
+    "partial": functools.partial,
+    "mean": np.mean,
+    "median": np.median,
+}
+"""What every table may name."""
+
+TEXTS = ("text", "source", "printed", "kind", "measure", "condition", "tried", "why", "cell_of")
+LISTS = ("presets", "unlooked", "earlier", "premises", "placebos", "controls")
+COLUMNS = {*TEXTS, *LISTS, "measures", "stopped"}
+OWN = ("tried", "earlier", "premises", "placebos", "controls", "why", "cell_of")
+# What a cell says of itself alone.
+
+
+def claims_of(measures: ModuleType, file: str = "claims.toml") -> tuple[Claim, ...]:
+    """The claims of a table that lies beside the module of their measures.
+
+    Args:
+        measures: the module.
+        file: the table's name.
+
+    Raises:
+        LabError: there is no such file, it is no TOML, or a claim lacks a column, has one that there is not, or names a measure
+            that there is not.
+    """
+    path = Path(str(measures.__file__)).with_name(file)
+    try:
+        tables: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LabError(f"claims must stand in a TOML file, but found {error} at {path}; mend it") from error
+    names = {**NAMES, **vars(measures)}
+    return tuple(_claim(path, id_, _whole(path, id_, tables), names) for id_ in tables)
+
+
+def _whole(path: Path, id_: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """A claim's columns, with those of the claim that it is a cell of."""
+    own = tables[id_]
+    if "cell_of" not in own:
+        return own
+    first = tables.get(own["cell_of"])
+    if first is None or "cell_of" in first:
+        raise LabError(f"{id_} in {path} must be a cell of a claim of the file, but found {own['cell_of']!r}; mend it")
+    return {name: value for name, value in first.items() if name not in OWN} | own
+
+
+def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
+    _check(path, id_, columns)
+    try:
+        asked = condition(columns["condition"])
+        measure = _measures(columns, names)
+    except (KeyError, SyntaxError, TypeError, ValueError) as error:
+        found = f"no {error}" if isinstance(error, KeyError) else error
+        raise LabError(f"{id_} in {path} must have a condition and a measure, but found {found}; mend it") from error
+    lists = {name: tuple(columns.get(name, ())) for name in LISTS}
+    return Claim(
+        id=id_,
+        text=columns["text"],
+        source=columns["source"],
+        measure=measure,
+        condition=asked.at(*lists["presets"]) if lists["presets"] else asked,
+        printed=columns.get("printed"),
+        kind=columns.get("kind", "claim"),
+        tried=columns.get("tried", ""),
+        earlier=lists["earlier"],
+        needs=Needs(lists["premises"], lists["placebos"], lists["controls"], columns.get("why", "")),
+        cell_of=columns.get("cell_of"),
+        unlooked=lists["unlooked"],
+    )
+
+
+def _check(path: Path, id_: str, columns: Mapping[str, Any]) -> None:
+    strange = sorted(set(columns) - COLUMNS)
+    wrong = [name for name in TEXTS if not isinstance(columns.get(name, ""), str)]
+    wrong += [name for name in LISTS if not _is_texts(columns.get(name, []))]
+    missing = [name for name in ("text", "source") if not columns.get(name)]
+    if columns.get("kind", "claim") not in get_args(Kind):
+        wrong.append("kind")
+    if strange or wrong or missing:
+        name = (*strange, *wrong, *missing)[0]
+        found = f"a column {name!r}" if strange else f"{name} {columns.get(name)!r}"
+        raise LabError(f"{id_} in {path} must have text, source, measure and condition, but found {found}; mend it")
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
+
+
+def _measures(columns: Mapping[str, Any], names: Mapping[str, Any]) -> Measure | dict[str, Measure]:
+    if "measures" in columns:
+        return {words: _measure(text, names) for words, text in columns["measures"].items()}
+    measure, stopped = _measure(columns["measure"], names), columns.get("stopped")
+    if not stopped:
+        return measure
+    return both_stopped(measure, None if stopped is True else _measure(stopped, names))
+
+
+def _measure(text: str, names: Mapping[str, Any]) -> Measure:
+    found = _value(ast.parse(text, mode="eval").body, names)
+    if not callable(found):
+        raise TypeError(f"a measure is a function of rows, not {found!r}")
+    return cast(Measure, found)
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever a measure takes
+    """What an expression of names, calls and literals gives."""
+    if isinstance(node, ast.Name):
+        if node.id not in names:
+            raise ValueError(f"no measure is called {node.id!r}")
+        return names[node.id]
+    if isinstance(node, ast.Call):
+        arguments = [_value(one, names) for one in node.args]
+        return _value(node.func, names)(*arguments, **{str(one.arg): _value(one.value, names) for one in node.keywords})
+    if isinstance(node, ast.Tuple | ast.List):
+        return tuple(_value(one, names) for one in node.elts)
+    if isinstance(node, ast.Dict):
+        keys = [ast.literal_eval(one) for one in node.keys if one is not None]
+        return dict(zip(keys, [_value(one, names) for one in node.values], strict=True))
+    return ast.literal_eval(node)

@@ -1,0 +1,98 @@
+import importlib.util
+
+import pytest
+
+from claimlab.claims import AT_THE_END, STOPPED_EARLY, Needs, OverSeeds, judge
+from claimlab.errors import LabError
+from claimlab.table import claims_of
+
+MEASURES = """
+from claimlab import EachSeed
+
+def lead(rows):
+    return max(rows["value"]) - min(rows["value"])
+
+def of(key, scale=1):
+    return EachSeed(lambda rows: scale * rows[key][0])
+"""
+
+FIRST = """
+["toy.first"]
+text = "It is high."
+source = "figure 1"
+printed = "1"
+measure = "of('value', scale=2)"
+condition = "twice the value, mean over seeds, above 0.5"
+"""
+
+ROWS = [{"seed": seed, "value": value, "stopped_value": 1.0} for seed, value in enumerate((0.2, 0.4))]
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(text):
+        (tmp_path / "measures.py").write_text(MEASURES)
+        (tmp_path / "claims.toml").write_text(text)
+        spec = importlib.util.spec_from_file_location("toy_measures", tmp_path / "measures.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return claims_of(module)
+
+    return reading
+
+
+def test_a_claim_is_what_its_table_says(read):
+    (found,) = read(FIRST + 'tried = "Less."\nearlier = ["Above 0."]\npremises = ["toy.second"]\nwhy = "it learns"\n')
+    assert (found.id, found.text, found.source, found.printed, found.kind) == (
+        "toy.first", "It is high.", "figure 1", "1", "claim",
+    )  # fmt: skip
+    assert (found.tried, found.earlier, found.needs) == ("Less.", ("Above 0.",), Needs(("toy.second",), why="it learns"))
+    judged = judge(found, ROWS, "quick")
+    assert (judged.measured, judged.verdict) == (pytest.approx(0.6), "holds so far")
+
+
+def test_a_cell_takes_the_rest_from_its_claim(read):
+    cell = '["toy.other"]\ncell_of = "toy.first"\nmeasure = "of(\'value\')"\n'
+    first, other = read(FIRST + 'tried = "Less."\n' + cell)
+    assert (other.cell_of, other.text, other.printed, other.condition.words) == (
+        "toy.first", first.text, "1", first.condition.words,
+    )  # fmt: skip
+    assert other.tried == ""
+    assert judge(other, ROWS, "quick").measured == pytest.approx(0.3)
+
+
+def test_several_measures_and_stopped_trainings(read):
+    (found,) = read(FIRST + "stopped = true\n")
+    judged = judge(found, ROWS, "quick")
+    assert [(one.words, one.measured) for one in judged.parts] == [(AT_THE_END, pytest.approx(0.6)), (STOPPED_EARLY, 2.0)]
+    own = FIRST.replace("measure = \"of('value', scale=2)\"", "measures = {here = \"of('value')\", there = \"of('seed')\"}")
+    assert [one.words for one in judge(read(own)[0], ROWS, "quick").parts] == ["here", "there"]
+
+
+def test_presets_and_measures_of_the_lab(read):
+    text = FIRST.replace("of('value', scale=2)", "OverSeeds('value', {'seed': 1}, mean)") + 'presets = ["long"]\n'
+    (found,) = read(text)
+    assert isinstance(found.measure, OverSeeds)
+    assert judge(found, ROWS, "quick").verdict == "not measurable here"
+    assert judge(found, ROWS, "long").measured == 0.4
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (FIRST + "colour = 1\n", "found a column 'colour'"),
+        (FIRST.replace('source = "figure 1"', ""), "found source None"),
+        (FIRST + 'kind = "rumour"\n', "found kind 'rumour'"),
+        (FIRST + 'presets = "quick"\n', "found presets 'quick'"),
+        (FIRST.replace("above 0.5", "high"), "must end with a rule"),
+        (FIRST.replace("of(", "nobody("), "no measure is called 'nobody'"),
+        (FIRST.replace("of('value', scale=2)", "1 + 1"), "malformed node"),
+        (FIRST.replace("of('value', scale=2)", "[3]"), "a measure is a function of rows"),
+        (FIRST.replace("measure =", "tried ="), "no 'measure'"),
+        ('["toy.other"]\ncell_of = "toy.first"\n', "must be a cell of a claim of the file, but found 'toy.first'"),
+        ("[toy", "must stand in a TOML file"),
+    ],
+)
+def test_a_table_that_says_too_little_or_too_much_is_refused(read, text, found):
+    with pytest.raises(LabError, match=found):
+        read(text)
