@@ -1,7 +1,7 @@
 import pytest
 
 from claimlab.errors import LabError
-from claimlab.showing.facts import FILE, explanations
+from claimlab.showing.facts import FILE, explanations, sizes
 
 
 def test_facts_say_which_of_four(tmp_path):
@@ -13,8 +13,16 @@ def test_facts_say_which_of_four(tmp_path):
     assert explanations(tmp_path / "family") == explanations(tmp_path)
 
 
+def test_facts_say_of_which_size_a_record_is(tmp_path):
+    tmp_path.joinpath(FILE).write_text('[[size]]\nis = "smaller"\nrecords = ["a quick", "a paper"]\n')
+    assert sizes(tmp_path) == {"a quick": "smaller", "a paper": "smaller"}
+    tmp_path.joinpath(FILE).write_text('[[size]]\nis = "large"\nrecords = ["a quick"]\n')
+    with pytest.raises(LabError, match="one of the paper's size and data, the paper's size, other data, smaller, toy"):
+        sizes(tmp_path)
+
+
 def test_no_facts_say_nothing(tmp_path):
-    assert explanations(tmp_path) == {}
+    assert explanations(tmp_path) == sizes(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_claims_of_what_was_never_recorded_are_open(package, tmp_path):
     (tmp_path / "results").mkdir()
     index, text, _ = write_pages(tmp_path / "results", package)
     assert "| - | - 3 not measured | - |" in index.read_text()
-    assert "| walks | 3 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 | 0 | 0 |" in index.read_text()
+    assert "| walks | 3 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 | 0 | 0 |" in index.read_text()
     assert "No recorded run." in text.read_text()
 
 

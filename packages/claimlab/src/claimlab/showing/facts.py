@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from claimlab.errors import LabError
 
 FILE = "facts.toml"
-"""Tables `[[failing]]`: `is`, one of `FOUR`; `why`, a line; `claims`, the ids of claims of the texts that fail so."""
+"""Tables `[[failing]]`: `is`, one of `FOUR`; `why`, a line; `claims`, the ids of claims of the texts that fail so. Tables
+`[[size]]`: `is`, one of `SIZES`; `records`, each an experiment's name and a preset of it."""
 
 FOUR = ("the text's mistake", "another reading", "budget", "open")
 """What a failing claim of the texts is one of."""
+
+SIZES = ("the paper's size and data", "the paper's size, other data", "smaller", "toy or arithmetic")
+"""What a record is one of, beside the text that it reproduces."""
 
 
 def explanations(directory: Path) -> dict[str, str]:
@@ -24,21 +29,35 @@ def explanations(directory: Path) -> dict[str, str]:
     Raises:
         LabError: the file is no TOML, or an entry lacks what it should say.
     """
+    return _said(directory, "failing", FOUR, "claims", ("why",))
+
+
+def sizes(directory: Path) -> dict[str, str]:
+    """Return of which size each record is, by "NAME PRESET"; empty where there is no such file.
+
+    Args:
+        directory: the folder of records, or one inside it.
+
+    Raises:
+        LabError: the file is no TOML, or an entry lacks what it should say.
+    """
+    return _said(directory, "size", SIZES, "records")
+
+
+def _said(directory: Path, table: str, words: Sequence[str], of: str, further: Sequence[str] = ()) -> dict[str, str]:
     above = (directory.absolute(), *directory.absolute().parents)
     path = next((folder / FILE for folder in above if (folder / FILE).is_file()), None)
     if path is None:
         return {}
     try:
-        entries: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get("failing", [])
+        entries: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get(table, [])
     except ValueError as error:
         raise LabError(f"{path} must be TOML, but found {error}; mend it") from error
     for entry in entries:
-        if entry.get("is") not in FOUR or not isinstance(entry.get("claims"), list) or not entry.get("why"):
-            known = ", ".join(FOUR)
-            raise LabError(
-                f"an entry of {path} must have `is` (one of {known}), `why` and `claims`, but found {entry}; mend it"
-            )
-    return {claim: entry["is"] for entry in entries for claim in entry["claims"]}
+        if entry.get("is") not in words or not isinstance(entry.get(of), list) or not all(entry.get(one) for one in further):
+            asked = ", ".join([f"`is` (one of {', '.join(words)})", *(f"`{one}`" for one in (*further, of))])
+            raise LabError(f"an entry [[{table}]] of {path} must have {asked}, but found {entry}; mend it")
+    return {one: entry["is"] for entry in entries for one in entry[of]}
 
 
 def project_of(directory: Path) -> Path:

@@ -178,17 +178,15 @@ class Count(NamedTuple):
     Attributes:
         claims: all of them.
         of_texts: how many of these are claims and hypotheses of the texts, and not ours.
-        at_size: how many of these were judged at the texts' size.
     """
 
     claims: int
     of_texts: int
-    at_size: int
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many sentences of a family hold, fail or are open, whose they are, at which scale; each counts once with its cells.
+    """How many sentences of a family, or of one size, hold, fail or are open, and whose; each counts once with its cells.
 
     Args:
         family: of experiments; "all" for their sum.
@@ -229,7 +227,7 @@ def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
     def count(asked: Callable[[str], bool]) -> Count:
         found = [row.cells[0] for row in rows if asked(row.verdict)]
         of_texts = sum(one.claim.kind in OF_TEXTS for one in found)
-        return Count(len(found), of_texts, sum(one.first.at_size for one in found))
+        return Count(len(found), of_texts)
 
     return Tally(
         family,

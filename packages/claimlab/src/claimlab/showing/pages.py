@@ -16,8 +16,8 @@ from claimlab.running.run import Run
 from claimlab.running.runfiles import find_runs
 from claimlab.running.storage import ensure_file, write_atomically
 from claimlab.showing.evidence import found_words, labels, made_words
-from claimlab.showing.facts import FOUR, explanations, project_of
-from claimlab.showing.folding import Folded, folded, sentences, tallies, verdicts, weighed
+from claimlab.showing.facts import FOUR, SIZES, explanations, project_of, sizes
+from claimlab.showing.folding import Folded, folded, sentences, tallies, tally, verdicts, weighed
 from claimlab.showing.judging import never_run
 from claimlab.showing.rendering import render
 from claimlab.showing.wording import SIGNS, tallied
@@ -69,7 +69,10 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
         lines.append(_line(one, mine, [*(claim.claim for claim in claims), *unseen.get(one.name, ())], link))
         families.setdefault(one.family, []).extend(claims)
         missing[one.family] += len(unseen.get(one.name, ()))
+    every, known = [claim for some in families.values() for claim in some], sizes(directory)
+    by_size = [tally(size, [one for one in every if known.get(_record(one.first.run)) == size]) for size in SIZES]
     values = {"directory": directory.name, "lines": lines, "tallies": tallies(families, missing)}
+    values |= {"by_size": by_size if known else []}
     return {index: render("claims.md.jinja", {**values, "explained": explained, "four": ", ".join(FOUR)}), **found}
 
 
@@ -85,6 +88,10 @@ def write_pages(directory: Path, package: str) -> list[Path]:
         ensure_file(path, "--pages")
         write_atomically(path, text)
     return list(found)
+
+
+def _record(run: Run) -> str:
+    return f"{run.recipe.name} {run.recipe.preset}"
 
 
 def _readme(one: Listing) -> Path:
