@@ -5,7 +5,7 @@ import shlex
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -121,15 +121,19 @@ def resolves(name: str) -> bool:
     return True
 
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-
-
-def without_extras() -> list[Path]:
+def with_python() -> list[Path]:
     """Pages whose snippets run with what `make` installs; the others are in test_recipes.py."""
-    return [page for page in PAGES if not NEEDS.search(page.read_text(encoding="utf-8"))]
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    return [page for page, text in texts.items() if "```python" in text and not NEEDS.search(text)]
 
 
-@pytest.mark.parametrize("page", without_extras(), ids=lambda page: str(page.relative_to(ROOT)))
+def faults(check: Callable[[Path, str], list[str]]) -> dict[str, list[str]]:
+    """What is wrong on each page that has something wrong."""
+    found = {str(page.relative_to(ROOT)): check(page, page.read_text(encoding="utf-8")) for page in PAGES}
+    return {page: some for page, some in found.items() if some}
+
+
+@pytest.mark.parametrize("page", with_python(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_runs(page, tmp_path, monkeypatch):
     module = types.ModuleType(
         f"docs_{page.parent.stem}_{page.stem}"
@@ -139,19 +143,16 @@ def test_python_runs(page, tmp_path, monkeypatch):
     execute(page, page.read_text(encoding="utf-8"), vars(module))
 
 
-@each_page
-def test_commands_exist(page):
-    assert command_faults(page.read_text(encoding="utf-8")) == []
+def test_commands_exist():
+    assert faults(lambda page, text: command_faults(text)) == {}
 
 
-@each_page
-def test_links_lead_somewhere(page):
-    assert dead_links(page, page.read_text(encoding="utf-8")) == []
+def test_links_lead_somewhere():
+    assert faults(dead_links) == {}
 
 
-@each_page
-def test_names_can_be_imported(page):
-    assert unknown_names(page.read_text(encoding="utf-8")) == []
+def test_names_can_be_imported():
+    assert faults(lambda page, text: unknown_names(text)) == {}
 
 
 def test_blocks_are_found_with_their_lines():
