@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
+from mechlearn.agreement.rules.base import required_count
 from mechlearn.arguments import check_not_negative, check_one_of, check_positive, check_share, check_whole
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.nn.stacks import Stack, StackedAdam
@@ -379,8 +380,7 @@ def agreed(gradients: Params, own: Bool[Tensor, "m e"], thresholds: Float[Tensor
         thresholds: in float64.
     """
     count = own.sum(1)
-    # A share of signs is a whole number over the count; half a sign of slack keeps rounding out of the comparison.
-    wanted = torch.ceil(thresholds * count - 1e-9)
+    wanted = torch.tensor([required_count(*one) for one in zip(thresholds.tolist(), count.tolist(), strict=True)])
     found: Params = {}
     for name, gradient in gradients.items():
         shape = (-1, *[1] * (gradient.dim() - 2))

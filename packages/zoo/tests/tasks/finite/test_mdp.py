@@ -3,7 +3,7 @@ import pytest
 import torch
 
 import control_finite_oracles as oracle
-from mechlearn.trajectories.finite import FiniteMDP
+from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 
 
 def made(seed, discount=0.9, **sizes):
