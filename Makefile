@@ -94,8 +94,8 @@ docs: $(STAMP)
 pages: $(STAMP)
 	$(BIN)/mechlearn report packages/zoo/results --judge --pages --out runs/results.html
 	$(BIN)/python docs/tables/papers.py
-	$(BIN)/python docs/tables/sections.py
-	$(BIN)/python docs/tables/slopes.py
+	$(BIN)/python docs/tables/seeds.py
+	$(BIN)/python docs/tables/results.py
 
 # Wheels in environments that have no file of the checkout: the library alone trains and says what else to install, with [tables] it
 # answers about a table, and with the other two it runs the main experiment.
