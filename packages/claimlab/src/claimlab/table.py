@@ -94,7 +94,7 @@ def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str,
         source=columns["source"],
         measure=measure,
         condition=asked.at(*lists["presets"]) if lists["presets"] else asked,
-        printed=columns.get("printed"),
+        printed=columns.get("printed") or None,  # a cell without one says ""
         kind=columns.get("kind", "claim"),
         tried=columns.get("tried", ""),
         earlier=lists["earlier"],
