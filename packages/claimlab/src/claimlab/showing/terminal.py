@@ -27,7 +27,7 @@ from claimlab.showing.wording import SIGNS, duration, number, numbers, plain
 Stream = Any
 """A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""
 
-COLOURS = {"✓": "green", "✗": "red", "-": "yellow"}
+COLOURS = {"✓": "green", "✗": "red", "○": "yellow", "-": "yellow"}
 """The colour of a verdict's sign."""
 
 

@@ -9,10 +9,10 @@ import torch
 from claimlab import EarlyStopping, Rows, judge
 from mechlearn_zoo.experiments.agreement import conflict_codes, conflict_spirals
 from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, table
-from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS
-from mechlearn_zoo.experiments.agreement.shortcuts.looks import Looks
-from mechlearn_zoo.experiments.agreement.shortcuts.training import Board, Training, make_data, rotation, shuffled, train
 from mechlearn_zoo.experiments.spirals import sensitivity
+from mechlearn_zoo.learners.shortcuts.looks import Looks
+from mechlearn_zoo.learners.shortcuts.methods import METHODS
+from mechlearn_zoo.learners.shortcuts.training import Board, Training, make_data, rotation, shuffled, train
 from mechlearn_zoo.tasks.boards.spirals import SpiralsData, Split
 from mechlearn_zoo.tasks.tables.codes import CORNERS
 
@@ -37,9 +37,9 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, preset, monkeypatch):
     assert experiment.figures(Rows(rows))
     before = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in rows]
     assert all(any(key.startswith("stopped_") for key in row) for row in rows if row.get("kind") != "noise")
-    for claim in experiment.claims:  # of a record before there were looks
+    for claim in experiment.claims:  # a record before there were looks says nothing where these are asked
         judged = judge(claim, before, claim.condition.presets[0])
-        assert judged.measured is not None or judged.earlier[-1].measured is not None
+        assert (judged.measured is None) == isinstance(claim.measure, dict)
 
 
 def test_looks_change_nothing_of_a_training_on_the_spirals(monkeypatch):
@@ -110,16 +110,18 @@ FAILS = {
 
 @pytest.mark.parametrize("name", FAILS)
 def test_a_method_that_fails_at_its_end_and_not_where_it_is_stopped_does_not_fail(name):
-    (claim,) = [one for one in (*conflict_spirals.claims.CLAIMS, *sensitivity.claims.NEEDS) if one.id == name]
+    (claim,) = [
+        one for one in (*conflict_spirals.EXPERIMENT.claims, *sensitivity.EXPERIMENT.at("needs").claims) if one.id == name
+    ]
     board, method = FAILS[name]
     row = {"seed": 0, "kind": "final", "board": board, "method": method, "accuracy": 0.5, "stopped_accuracy": 0.8}
     judged = judge(claim, [row], claim.condition.presets[0])
     assert (judged.measured, judged.verdict) == (0.8, "does not hold so far")
-    assert [(one.measured, one.verdict) for one in judged.earlier] == [(0.5, "holds so far")]
+    assert [one.measured for one in judged.parts] == [0.5, 0.8]
 
 
 def test_of_decays_that_do_not_go_through_adam_that_counts_which_is_best_stopped():
-    (claim,) = [one for one in sensitivity.claims.NEEDS if one.id == "conflict-needs.through-adam"]
+    (claim,) = [one for one in sensitivity.EXPERIMENT.at("needs").claims if one.id == "conflict-needs.through-adam"]
     decays = {"AdamW 1e-5": (0.5, 0.5), "AdamW 0.01": (0.6, 0.5), "AdamW 1": (0.5, 0.7)}
     rows = [
         {"seed": 0, "kind": "final", "method": method, "accuracy": end, "stopped_accuracy": stopped}

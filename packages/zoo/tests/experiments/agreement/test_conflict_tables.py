@@ -5,7 +5,7 @@ import torch
 
 from claimlab import EarlyStopping
 from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, table, train
-from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS
+from mechlearn_zoo.learners.shortcuts.methods import METHODS
 from mechlearn_zoo.tasks.tables.codes import CORNERS, Writing, coded_digits
 
 SMALL = Sites(sites=3, rows=40, batch=8)

@@ -5,7 +5,7 @@ import pytest
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.agreement import label_noise
 from mechlearn_zoo.experiments.agreement.label_noise import early_stopping
-from mechlearn_zoo.experiments.agreement.label_noise.early_stopping_claims import added, over, saved, stopped
+from mechlearn_zoo.experiments.agreement.label_noise.early_stopping_measures import added, over, saved, stopped
 
 EXPERIMENT = label_noise.EXPERIMENT.at("early-stopping")
 TINY = replace(EXPERIMENT.presets["early-stopping"].config, sizes=(80,), noises=(0.25, 0.5), epochs=3, thresholds=(0.2,))

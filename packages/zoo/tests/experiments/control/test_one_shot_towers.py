@@ -34,7 +34,6 @@ def test_a_flat_network_that_builds_nothing_remembers_nothing():
         ]
         judged = judge(claim, Rows(rows), "quick")
         assert (judged.measured, judged.verdict) == (seen, verdict)
-        assert (judged.earlier[0].measured, judged.earlier[0].verdict) == (1.0, "holds")
 
 
 def test_an_arm_that_stops_early_is_asked_as_well():
@@ -48,7 +47,7 @@ def test_an_arm_that_stops_early_is_asked_as_well():
     for name, wanted in (("last-frame", -0.05), ("demonstration", 0.5)):
         judged = judge(claims[f"one-shot-towers.{name}"], Rows(rows), "quick")
         assert judged.measured == pytest.approx(wanted)
-        assert (judged.verdict, judged.earlier[-1].verdict) == ("does not hold", "holds")
+        assert judged.verdict == "does not hold"
 
 
 def test_a_look_changes_nothing_of_a_training(rows, monkeypatch):

@@ -6,8 +6,8 @@ import torch
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.control.promp_corners import EXPERIMENT
 from mechlearn_zoo.experiments.control.promp_corners import run as corners
-from mechlearn_zoo.experiments.control.promp_corners.claims import less
 from mechlearn_zoo.experiments.control.promp_corners.corners import Corners
+from mechlearn_zoo.experiments.control.promp_corners.measures import less
 from mechlearn_zoo.methods.control import collect
 
 TINY = replace(EXPERIMENT.presets["quick"].config, tasks=2, trajectories=3, horizon=4, iterations=2, meta_steps=2)

@@ -87,7 +87,7 @@ def test_both_sides_are_read_at_their_ends_and_where_they_stop():
     claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith("ldt-above-asi"))
     found = judge(claim, rows, "quick")
     assert found.measured == pytest.approx(0.6 - 0.5)
-    assert found.earlier[0].measured == pytest.approx(0.9 - 0.5)
+    assert [part.measured for part in found.parts] == pytest.approx([0.6 - 0.5, 0.9 - 0.7, 0.9 - 0.5])
     assert judge(claim, [{k: v for k, v in row.items() if k != "stopped_accuracy"} for row in rows], "quick").measured is None
 
 

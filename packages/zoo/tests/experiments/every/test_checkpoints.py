@@ -14,7 +14,7 @@ from mechlearn_zoo.experiments.language.grammar import run as grammar
 from mechlearn_zoo.experiments.own_data.codes import run as own_codes
 from mechlearn_zoo.experiments.skips.options import run as options
 from mechlearn_zoo.experiments.spirals.sensitivity import run as sensitivity
-from mechlearn_zoo.experiments.spirals.training import Training
+from mechlearn_zoo.learners.spirals.training import Training
 from mechlearn_zoo.tasks import caching
 from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 from mujoco_made_up import TINY as BODIES

@@ -5,7 +5,7 @@ import torch
 
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.language.temperature_sweep import EXPERIMENT as SWEEP
-from mechlearn_zoo.experiments.language.temperature_sweep.claims import monotone
+from mechlearn_zoo.experiments.language.temperature_sweep.measures import monotone
 from mechlearn_zoo.experiments.language.temperature_sweep.recurrent_oracle import recurrent_oracle
 from mechlearn_zoo.experiments.language.temperature_sweep.run import Config, Rewards, by_likelihood, nll
 
@@ -41,8 +41,8 @@ def test_monotone_is_one_for_curves_in_order():
         {"seed": 0, "kind": "point", "arm": "mle", "temperature": t, "oracle": t**2, "self_bleu": 1 / t, "test": 0.0}
         for t in (0.5, 1.0, 2.0)
     ]
-    assert monotone(Rows(points)).value == pytest.approx(1.0)
-    assert monotone(Rows([{**row, "oracle": 5 - row["temperature"]} for row in points])).value == pytest.approx(-1.0)
+    assert monotone(Rows(points)) == pytest.approx(1.0)
+    assert monotone(Rows([{**row, "oracle": 5 - row["temperature"]} for row in points])) == pytest.approx(-1.0)
 
 
 def test_likelihood_learns_and_rewards_are_shares():

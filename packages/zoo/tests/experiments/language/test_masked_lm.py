@@ -5,7 +5,7 @@ import torch
 
 from claimlab import EarlyStopping, Rows
 from mechlearn_zoo.experiments.language.masked_lm import EXPERIMENT
-from mechlearn_zoo.experiments.language.masked_lm.claims import later
+from mechlearn_zoo.experiments.language.masked_lm.measures import later
 from mechlearn_zoo.experiments.language.masked_lm.run import Config, corpus, distilled, fresh, token_losses
 from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
 from mechlearn_zoo.methods.language.masked import Corruption
@@ -65,7 +65,7 @@ def test_a_causal_model_is_asked_for_every_token_and_the_other_for_some():
 
 def test_who_never_reaches_the_loss_counts_the_whole_budget():
     found = [{"seed": 0, "kind": "reached", "model": m, "step": s, "budget": 50} for m, s in (("masked", None), ("causal", 20))]
-    assert later(Rows(found)).value == 30
+    assert later(Rows(found)) == 30
     assert later(Rows([{**row, "step": None} for row in found])) is None
 
 

@@ -47,7 +47,7 @@ def test_a_misled_planner_below_chance_does_not_show_that_a_model_helps():
         ]
         judged = judge(claim, Rows(rows), "quick")
         assert judged.measured == pytest.approx(own - 0.5)
-        assert (judged.verdict, judged.earlier[0].verdict) == (verdict, "holds")
+        assert judged.verdict == verdict
 
 
 def test_early_stopping_is_a_baseline_of_planners():
@@ -61,7 +61,7 @@ def test_early_stopping_is_a_baseline_of_planners():
     for name in ("depth", "misled"):
         judged = judge(claims[f"crar-mazes.{name}"], Rows(rows), "quick")
         assert judged.measured == pytest.approx(-0.5)
-        assert (judged.verdict, judged.earlier[-1].verdict) == ("does not hold", "holds")
+        assert judged.verdict == "does not hold"
     before = Rows({key: value for key, value in row.items() if key != "stopped_return"} for row in rows)
     assert judge(claims["crar-mazes.misled"], before, "quick").verdict == "holds"  # a record of seeds 100 to 105: at the ends
 

@@ -49,7 +49,7 @@ def test_networks_join_where_they_are_asked_for(monkeypatch):
     config = replace(privileged.EXPERIMENT.presets["quick"].config, grid=("cells 50",))
     rows = Rows({**row, "seed": 100} for row in privileged.EXPERIMENT.run(config))
     assert {row["method"] for row in rows} >= {"vote", "network", "auxiliary head", "LDT"}
-    assert privileged.claims.CLAIMS[-1].measure(rows) is None
+    assert privileged.EXPERIMENT.claims[-1].measure(rows) is None
 
 
 RULES = ("AND-mask", "conflict rule", "Cochran's Q", "screening")

@@ -8,7 +8,7 @@ import pytest
 from claimlab import Rows, judge
 from mechlearn.tables.forecasts.forecasting import Tried
 from mechlearn_zoo.experiments.own_data import trajectories
-from mechlearn_zoo.experiments.own_data.trajectories.claims import CLAIMS, FIXED, below_fixed
+from mechlearn_zoo.experiments.own_data.trajectories.measures import FIXED, below_fixed
 from mechlearn_zoo.experiments.own_data.trajectories.run import CLOCKED, MOTIONS, WAITING
 from mechlearn_zoo.experiments.own_data.trajectories.stopping import Stopped, error
 
@@ -16,6 +16,7 @@ CONFIG = replace(
     trajectories.EXPERIMENT.presets["quick"].config,
     boards=("waiting ball",), count=20, coming=5, ahead=4, steps=2, evaluations=8, hidden=2,
 )  # fmt: skip
+CLAIMS = trajectories.EXPERIMENT.claims
 METHODS = ("standing still", *FIXED, "adaptive skips", "skips relative to distance")
 
 

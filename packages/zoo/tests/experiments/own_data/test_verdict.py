@@ -8,9 +8,10 @@ from claimlab import Rows, judge
 from mechlearn_zoo.experiments.own_data import verdict
 from mechlearn_zoo.experiments.own_data.measures import share
 from mechlearn_zoo.experiments.own_data.verdict import coming
-from mechlearn_zoo.experiments.own_data.verdict.claims import CLAIMS, can_gain, can_gain_on_network
+from mechlearn_zoo.experiments.own_data.verdict.measures import can_gain
 from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, TAGGED
 
+CLAIMS = verdict.EXPERIMENT.claims
 CONFIG = replace(verdict.EXPERIMENT.presets["quick"].config, boards=("tagged cells",), steps=2, hidden=2, rows=4)
 
 
@@ -75,5 +76,4 @@ def test_only_tables_with_five_points_to_gain_count_for_power():
     assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0))) is None
     assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0, linear=9.0))) is None  # that a pooled model gains nine does not count
     assert measure(Rows(made_up("helps", 6.0, 1.0, 0.0, linear=2.0))) is None  # four points over the best of these
-    assert share("helps", GAINFUL, can_gain_on_network)(Rows(made_up("helps", 6.0, 1.0, 0.0, linear=2.0))).value == 1.0
     assert {*NULLS, *GAINFUL, *TAGGED} == set(BOARDS)

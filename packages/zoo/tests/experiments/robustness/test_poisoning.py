@@ -33,11 +33,7 @@ def test_errors_are_read_where_the_attacker_did_not_look(rows):
         found = Rows(rows).where(kind="own", family=family)
         weak, strong = (found.where(complexity=one)[0] for one in "HL")
         judged = judge(claim, Rows(rows), "quick")
-        rises = [
-            weak[f"poisoned{where}"] - weak[f"clean{where}"] - strong[f"poisoned{where}"] + strong[f"clean{where}"]
-            for where in ("", "_validation")
-        ]
-        assert [judged.measured, judged.earlier[0].measured] == pytest.approx(rises)
+        assert judged.measured == pytest.approx(weak["poisoned"] - weak["clean"] - strong["poisoned"] + strong["clean"])
 
 
 def test_a_tenth_of_all_is_poison():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.skips.capacity import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.capacity import EXPERIMENT, measures
 from mechlearn_zoo.experiments.skips.capacity import run as capacity
 
 
@@ -49,12 +49,13 @@ def made_up(accuracy, stopped=None):
 
 def test_claims_can_hold_and_fail():
     good = made_up(lambda m, h, e: (0.7 if h > 8 else 0.3) if m == "asi" else 0.4)
-    assert claims.smallest(Rows(good), "asi") == 16
-    assert claims.smallest(Rows(good), "fixed-6") == 64  # twice the largest, as none reaches it
+    assert measures.smallest(Rows(good), "asi") == 16
+    assert measures.smallest(Rows(good), "fixed-6") == 64  # twice the largest, as none reaches it
     assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
     early = made_up(lambda m, h, e: (0.7 if h > 8 else 0.3) if m == "asi" else 0.4, lambda m, h, e: 0.7)
-    found = [one for claim in EXPERIMENT.claims if (one := judge(claim, early, "quick")).earlier]  # alike, if both stop
-    assert {(one.verdict, one.earlier[0].verdict) for one in found} == {("does not hold", "holds")}
+    found = [one for claim in EXPERIMENT.claims if (one := judge(claim, early, "quick")).parts]  # alike, if both stop
+    assert {one.verdict for one in found} == {"does not hold"}
+    assert {one.parts[0].measured > one.parts[1].measured for one in found} == {True}
     bad = made_up(lambda m, h, e: 0.4 if m == "asi" else 0.7)
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
     alike = made_up(lambda m, h, e: 0.3)  # a constant

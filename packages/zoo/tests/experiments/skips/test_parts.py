@@ -7,7 +7,7 @@ import torch
 from claimlab import Rows, judge
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.skips import Cumulants, Dynamics, Greedy, match, match_parts
-from mechlearn_zoo.experiments.skips.parts import EXPERIMENT, claims, two_balls
+from mechlearn_zoo.experiments.skips.parts import EXPERIMENT, two_balls
 from mechlearn_zoo.experiments.skips.parts import run as parts
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.funnel_board.places import Places, Reader
@@ -103,9 +103,7 @@ def test_claims_can_hold_and_fail():
     )  # where validation stops both, whole frames are ahead with two balls, and parts with twins
     found = {claim.id: judge(claim, early, "quick") for claim in EXPERIMENT.claims}
     assert {name for name, one in found.items() if one.verdict == "holds"} == {"skips-parts.fewer"}
-    assert {one.earlier[0].verdict for one in found.values()} == {"holds"}
     assert list(EXPERIMENT.figures(good)) == ["parts"]
-    assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)
 
 
 @pytest.mark.parametrize("changes", [{"methods": ()}, {"horizon": 0}, {"clock": -1.0}])

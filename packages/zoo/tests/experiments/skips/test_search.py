@@ -5,7 +5,7 @@ import torch
 
 from claimlab import EarlyStopping, Rows, judge
 from mechlearn_zoo.experiments.skips.accuracy import EXPERIMENT as SKIPS_ACCURACY
-from mechlearn_zoo.experiments.skips.search import EXPERIMENT, claims
+from mechlearn_zoo.experiments.skips.search import EXPERIMENT, measures
 from mechlearn_zoo.experiments.skips.search import run as skips_search
 
 QUICK = EXPERIMENT.presets["quick"].config
@@ -57,6 +57,7 @@ def test_looks_change_nothing_of_the_training(tmp_path, monkeypatch):
 def trials(method, accuracies, stopped=None):
     return [
         {"kind": "trial", "seed": seed, "method": method, "validation_accuracy": valid, "test_accuracy": test, "horizon": 20}
+        | {"task": "funnel-board"}
         | {"stopped_validation_accuracy": best, "stopped_test_accuracy": there}
         for seed, ((valid, test), (best, there)) in enumerate(zip(accuracies, stopped or accuracies, strict=True))
     ]
@@ -67,32 +68,31 @@ def test_a_lead_is_asked_of_the_best_look_of_all_trials_too():
     theirs = trials("fixed-2", [(0.7, 0.7), (0.6, 0.6)], [(0.7, 0.7), (0.95, 0.93)])
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id.endswith("above-2"))
     found = judge(claim, ours + theirs, "quick")
-    assert (found.measured, found.verdict) == (pytest.approx(-0.03), "does not hold so far")
-    assert [reading.measured for reading in found.earlier] == [pytest.approx(0.2)] * 2
+    assert found.verdict == "does not hold so far"
+    assert [part.measured for part in found.parts] == pytest.approx([0.2, -0.03])
     former = [{name: row[name] for name in row if not name.startswith("stopped_")} for row in ours + theirs]
-    again = judge(claim, former, "quick")
-    assert (again.verdict, again.earlier) == ("not measurable here", found.earlier)
+    assert judge(claim, former, "quick").verdict == "not measurable here"
 
 
-def test_the_horizon_further_from_twenty_counts():
+def test_the_horizon_is_asked_of_stopped_trials_too():
     rows = [{**row, "horizon": 21 + 4 * row["seed"]} for row in trials("asi", [(0.9, 0.9), (0.5, 0.5)], [(0.9, 0.9)] * 2)]
     rows[1]["stopped_validation_accuracy"] = 0.95
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "skips-search.horizon")
     found = judge(claim, rows, "quick")
     assert (found.measured, found.verdict) == (25, "does not hold so far")
-    assert [(reading.measured, reading.verdict) for reading in found.earlier] == [(21, "holds so far")] * 2
+    assert found.parts[0].measured == 21
 
 
 def test_validation_selects_and_test_is_compared():
     rows = Rows(trials("asi", [(0.2, 0.99), (0.9, 0.8), (0.5, 0.1)]) + trials("fixed-1", [(0.3, 0.2), (0.1, 0.9), (0.2, 0.9)]))
-    assert claims.advantage(rows, "fixed-1").value == pytest.approx(0.6)
-    assert claims.advantage(rows, "fixed-2") is None
+    assert measures.advantage("fixed-1")(rows).value == pytest.approx(0.6)
+    assert measures.advantage("fixed-2")(rows) is None
 
 
 def test_the_interval_is_that_of_all_equally_likely_samples_of_trials():
     rows = Rows(trials("asi", [(0.1, 0.5), (0.2, 0.7)]) + trials("fixed-1", [(0.2, 0.4), (0.1, 0.3)]))
     # Samples 00, 01, 10, 11 select: 0.5 - 0.4, 0.7 - 0.4 (twice), 0.7 - 0.3.
-    found = claims.advantage(rows, "fixed-1")
+    found = measures.advantage("fixed-1")(rows)
     assert (found.value, found.low, found.high, found.n) == (pytest.approx(0.3), pytest.approx(0.1), pytest.approx(0.4), 1)
 
 
@@ -115,7 +115,7 @@ def test_a_horizon_at_the_end_of_what_is_drawn_is_not_about_twenty():
     rows = [{**row, "horizon": 25 - 5 * row["seed"]} for row in trials("asi", [(0.9, 0.9), (0.5, 0.5)])]
     (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "skips-search.horizon"]
     found = judge(claim, rows, "quick")
-    assert (found.measured, found.verdict, found.earlier[0].verdict) == (25, "does not hold so far", "holds so far")
+    assert (found.measured, found.verdict) == (25, "does not hold so far")
 
 
 def test_architectures_are_compared_by_their_best_trials():
@@ -124,7 +124,6 @@ def test_architectures_are_compared_by_their_best_trials():
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id.endswith("architectures"))
     found = judge(claim, rows, "paper")
     assert (found.measured, found.n, found.verdict) == (pytest.approx(0.8), 1, "does not hold so far")
-    assert found.earlier[1].measured == pytest.approx(0.2)  # on the episodes that selected
     assert judge(claim, rows[:2], "paper").verdict == "not measurable here"  # one architecture
 
 
@@ -153,8 +152,7 @@ def test_an_opponent_none_of_whose_trials_learnt_does_not_count():
     )
     judged = {claim.id.split(".")[1]: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
     untrained, trained = judged["above-3"], judged["above-2"]
-    assert (untrained.verdict, untrained.earlier[0].verdict) == ("not measurable here", "holds so far")
-    assert untrained.earlier[0].measured == pytest.approx(0.835)
+    assert untrained.verdict == "not measurable here"
     assert (trained.verdict, trained.measured) == ("holds so far", pytest.approx(0.3))
 
 
@@ -169,8 +167,7 @@ def test_architectures_are_alike_only_if_draws_of_settings_say_so_too():
     found = judge(claim, rows, "architectures")
     assert (found.measured, found.n) == (pytest.approx(0.08), 1)  # n counts data sets, neither draws nor networks
     assert (found.low, found.high) == (pytest.approx(0.08), pytest.approx(0.9))  # a sample of the third draw alone: 0.9 - 0
-    before, *_ = found.earlier
-    assert (found.verdict, before.verdict) == ("does not hold so far", "holds so far")
+    assert found.verdict == "does not hold so far"
 
 
 def test_networks_that_learn_nothing_are_not_said_to_be_alike():
@@ -180,5 +177,5 @@ def test_networks_that_learn_nothing_are_not_said_to_be_alike():
             for name, value in zip(("simple", "strided", "dilated"), accuracies, strict=True)
         )
 
-    assert claims.architectures(rows(0.0, 0.01, 0.0)) is None
-    assert claims.architectures(rows(0.5, 0.45, 0.52)).value == pytest.approx(0.07)
+    assert measures.architectures(rows(0.0, 0.01, 0.0)) is None
+    assert measures.architectures(rows(0.5, 0.45, 0.52)).value == pytest.approx(0.07)

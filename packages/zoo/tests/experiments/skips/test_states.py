@@ -11,7 +11,7 @@ from mechlearn.skips import Dynamics, Fixed, Greedy, displacement, match
 from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.skips.states import EXPERIMENT
 from mechlearn_zoo.experiments.skips.states import run as states
-from mechlearn_zoo.experiments.skips.states.claims import less, most, share_of_still
+from mechlearn_zoo.experiments.skips.states.measures import less, most, share_of_still
 from mechlearn_zoo.experiments.skips.states.members import (
     Alone,
     Budget,
@@ -160,8 +160,8 @@ def test_differences_are_of_the_best_family_on_average():
          for name, values in scores.items() for seed in (0, 1)]
         + [{"kind": "still", "seed": seed, "world": "stops", "final": 10.0} for seed in (0, 1)]
     )  # fmt: skip
-    assert less(rows, "stops", "final", ("asi", "relative"), "fixed") == [3.0, 4.0]
-    gain = most(("stops", "hopper"), "final", ("asi",), "fixed")
+    assert less(rows, "stops", ("asi", "relative"), "fixed") == [3.0, 4.0]
+    gain = most(("stops", "hopper"), ("asi",), "fixed")
     assert gain(rows).value == 3.0
     assert share_of_still(("stops",))(rows).value == 0.5
     stopped = Rows({**row, "stopped_final": row["final"] - (row.get("family") == "fixed")} for row in rows)

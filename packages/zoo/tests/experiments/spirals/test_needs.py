@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mechlearn_zoo.experiments.agreement.shortcuts.training import Board, make_model, rotation
 from mechlearn_zoo.experiments.spirals.sensitivity.needs import AND, PRESETS, VARIANTS, Variant, on_shortcuts, train
+from mechlearn_zoo.learners.shortcuts.training import Board, make_model, rotation
 
 SMALL = replace(PRESETS["needs"].config, environments=3, examples=32, batch=8, hidden=8, steps=3, shortcuts=4)
 

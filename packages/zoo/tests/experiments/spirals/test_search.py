@@ -5,7 +5,7 @@ import pytest
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.spirals import baselines
 from mechlearn_zoo.experiments.spirals.baselines import search
-from mechlearn_zoo.experiments.spirals.training import Training
+from mechlearn_zoo.learners.spirals.training import Training
 
 EXPERIMENT = baselines.EXPERIMENT.at("search")
 QUICK = EXPERIMENT.presets["search"].config
@@ -45,7 +45,7 @@ def test_penalties_are_compared_with_none_over_drawn_trials():
         for seed, (l1, l2, value) in enumerate(drawn)  # trial 0 was not drawn
     ]
     found = {claim.id.split(".")[1]: judge(claim, rows, "search-paper") for claim in EXPERIMENT.claims}
-    assert [found["l1"].measured, found["l1"].earlier[0].measured] == [pytest.approx(0.3)] * 2
+    assert [one.measured for one in found["l1"].parts] == [pytest.approx(0.3)] * 2
     assert found["l1"].verdict == "holds so far"
     assert (found["l2"].measured, found["l2"].verdict) == (pytest.approx(-0.05), "does not hold so far")
 
@@ -71,7 +71,7 @@ def test_penalties_are_compared_where_validation_stops_each_trial_too():
     ]
     found = judge(EXPERIMENT.claims[0], rows, "search-paper")
     assert (found.measured, found.verdict) == (pytest.approx(0.0), "does not hold so far")
-    assert (found.earlier[0].measured, found.earlier[0].verdict) == (pytest.approx(0.65), "holds so far")
+    assert [one.measured for one in found.parts] == pytest.approx([0.65, 0.0])
 
 
 def test_a_trial_that_diverges_is_recorded(monkeypatch):

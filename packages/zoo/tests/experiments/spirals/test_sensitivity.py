@@ -4,9 +4,9 @@ import pytest
 
 from claimlab import Rows, judge
 from mechlearn.agreement import SignalToNoiseMask
-from mechlearn_zoo.experiments.spirals.sensitivity import EXPERIMENT, claims
+from mechlearn_zoo.experiments.spirals.sensitivity import EXPERIMENT, measures
 from mechlearn_zoo.experiments.spirals.sensitivity import run as sensitivity
-from mechlearn_zoo.experiments.spirals.training import Training
+from mechlearn_zoo.learners.spirals.training import Training
 
 
 def test_each_variant_changes_one_choice_except_the_published_codes():
@@ -78,10 +78,10 @@ def test_the_reading_is_selected_on_validation_data_and_judged_on_test_data():
         {"seed": 800, "kind": "outcome", "variant": name, "validation_accuracy": validation, "test_accuracy": test}
         for name, validation, test in outcomes
     )
-    assert claims.best_reading(rows) == names[0]
+    assert measures.best_reading(rows) == names[0]
     (best,) = [claim for claim in EXPERIMENT.claims if claim.id.endswith("printed-best")]
     assert best.measure(rows).value == 0.2
-    assert claims.best_reading(Rows([])) is None
+    assert measures.best_reading(Rows([])) is None
 
 
 def test_a_training_is_stopped_where_validation_is_best_and_the_end_is_what_it_is_without_looks(monkeypatch):
@@ -107,9 +107,9 @@ def test_that_a_variant_fails_is_asked_where_it_is_stopped_too():
     (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "spirals-sensitivity.weight-decay"]
     row = {"seed": 0, "variant": "no L2", "test_accuracy": 0.5}
     found = judge(claim, [{**row, "stopped_test_accuracy": 0.97}], "paper")
-    assert (found.measured, found.verdict, found.earlier[0].verdict) == (0.97, "does not hold so far", "holds so far")
-    before = judge(claim, [row], "paper")
-    assert (before.verdict, before.earlier[0].verdict) == ("not measurable here", "holds so far")
+    assert (found.measured, found.verdict) == (0.97, "does not hold so far")
+    assert [one.measured for one in found.parts] == [0.5, 0.97]
+    assert judge(claim, [row], "paper").verdict == "not measurable here"
 
 
 def test_rescaling_is_asked_seed_by_seed():
@@ -126,7 +126,8 @@ def test_rescaling_is_asked_seed_by_seed():
     assert judge(claim, rows[:2], "printed").verdict == "not measurable here"
     level = [{**row, "stopped_test_accuracy": 0.6} for row in rows]
     found = judge(claim, level, "printed")
-    assert (found.measured, found.verdict, found.earlier[0].verdict) == (0, "does not hold so far", "holds so far")
+    assert (found.measured, found.verdict) == (0, "does not hold so far")
+    assert [one.measured for one in found.parts] == pytest.approx([0.1, 0])
 
 
 def test_unknown_variant():

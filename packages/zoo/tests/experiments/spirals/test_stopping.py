@@ -4,9 +4,9 @@ import torch
 
 from claimlab import EarlyStopping
 from mechlearn.nn.perceptrons import mlp
-from mechlearn_zoo.experiments.spirals import training
-from mechlearn_zoo.experiments.spirals.methods import rule_of
-from mechlearn_zoo.experiments.spirals.stopping import accuracies, looked_at
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import rule_of
+from mechlearn_zoo.learners.spirals.stopping import accuracies, looked_at
 
 TINY = training.Training(environments=3, examples=32, shortcut_dims=2, hidden=8, layers=1, epochs=2, batch=8)
 

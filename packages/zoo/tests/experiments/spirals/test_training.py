@@ -5,9 +5,9 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from mechlearn.agreement import AndMask, Mean
-from mechlearn_zoo.experiments.spirals import training
-from mechlearn_zoo.experiments.spirals.methods import METHODS, rule_of
-from mechlearn_zoo.experiments.spirals.training import Training
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import METHODS, rule_of
+from mechlearn_zoo.learners.spirals.training import Training
 
 TINY = Training(environments=4, examples=64, shortcut_dims=4, hidden=16, layers=2, batch=16, epochs=3)
 

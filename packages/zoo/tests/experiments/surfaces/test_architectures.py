@@ -8,7 +8,7 @@ import torch
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.surfaces.architectures import EXPERIMENT, networks
 from mechlearn_zoo.experiments.surfaces.architectures import run as architectures
-from mechlearn_zoo.experiments.surfaces.architectures.claims import ranks
+from mechlearn_zoo.experiments.surfaces.architectures.measures import ranks
 from mechlearn_zoo.tasks.tables.codes import CORNERS
 
 TINY = {"initialisations": 1, "sites": 2, "rows": 8, "hidden": 2, "steps": 2, "iterations": 1}
@@ -78,7 +78,7 @@ def test_cells_that_are_level_share_a_rank():
                 {"seed": 0, "method": "mean", "regularised_walked": loss, "accuracy": accuracy}
                 for loss, accuracy in zip(losses, accuracies, strict=True)
             )
-        ).value
+        )
 
     assert measured([1.0, 2.0, 3.0, 4.0], [0.1, 0.5, 0.5, 0.9]) == pytest.approx(0.9486832980505138)  # Spearman, with ties
     assert measured([1.0, 3.0, 2.0, 4.0], [0.1, 0.5, 0.5, 0.9]) == pytest.approx(0.9486832980505138)  # in any order of rows
@@ -102,7 +102,8 @@ def test_ranks_are_asked_of_trainings_that_are_stopped_too():
     rows = made_up(lambda start, method: float(places.index((start, method))))
     assert judge(claim, rows, "quick").verdict == "holds"
     found = judge(claim, [row | {"stopped_accuracy": row["regularised_walked"]} for row in rows], "quick")
-    assert (found.measured, found.verdict, found.earlier[0].verdict) == (pytest.approx(1), "does not hold", "holds")
+    assert (found.measured, found.verdict) == (pytest.approx(1), "does not hold")
+    assert found.parts[0].measured == pytest.approx(-1)
 
 
 def test_looks_change_nothing_and_are_at_a_site_of_its_own():

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.spirals import training
 from mechlearn_zoo.experiments.surfaces import environments
 from mechlearn_zoo.experiments.surfaces.environments import audit, audit_figures
+from mechlearn_zoo.learners.spirals import training
 
 EXPERIMENT = environments.EXPERIMENT.at("audit")
 QUICK = EXPERIMENT.presets["audit"].config

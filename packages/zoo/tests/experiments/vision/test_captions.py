@@ -76,7 +76,7 @@ def test_early_stopping_is_a_baseline_of_sentences():
     ]
     judged = judge(claim, Rows(found), "quick")
     assert abs(judged.measured + 0.1) < 1e-9
-    assert (judged.verdict, judged.earlier[-1].verdict) == ("does not hold", "holds")
+    assert judged.verdict == "does not hold"
 
 
 def test_a_picture_comes_back_in_sixteen_shades():

@@ -65,7 +65,7 @@ def test_comparisons_ask_both_and_closed_forms_have_one_score():
     new = Rows([{**search, "stopped_recognised": 0.25}, {**row, "method": "plain ridge", "recognised": 0.2}])
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "decoding.beyond-ridge")
     assert judge(claim, old, "quick").measured is None
-    assert judge(claim, new, "quick").measured == pytest.approx(0.05)
+    assert [part.measured for part in judge(claim, new, "quick").parts] == pytest.approx([0.3, 0.05])
 
 
 def test_half_of_the_pictures_are_negatives():

@@ -5,7 +5,7 @@ import torch
 
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.worlds.dividing import EXPERIMENT, proposing, run
-from mechlearn_zoo.experiments.worlds.dividing.claims import solved
+from mechlearn_zoo.experiments.worlds.dividing.measures import solved
 from mechlearn_zoo.tasks.finite.grids import drawn_grid
 from mechlearn_zoo.tasks.finite.mazes import maze
 

@@ -6,8 +6,8 @@ import torch
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.worlds import particle_language
 from mechlearn_zoo.experiments.worlds.particle_language.agents import Policy, views
-from mechlearn_zoo.experiments.worlds.particle_language.claims import over_best, over_best_of_three, silent
 from mechlearn_zoo.experiments.worlds.particle_language.errands import among_three, among_two, held_out
+from mechlearn_zoo.experiments.worlds.particle_language.measures import over_best, over_best_of_three, over_none
 from mechlearn_zoo.experiments.worlds.particle_language.particle_world import begin
 from mechlearn_zoo.experiments.worlds.particle_language.playing import Talk, heard_by_each, play, sensed, widths
 from mechlearn_zoo.experiments.worlds.particle_language.run import CONCENTRATION, habit, said_of
@@ -83,7 +83,7 @@ def test_a_record_of_two_agents_alone_is_drawn_and_leaves_the_others_out(rows):
     new = ("gaze", "bodies")
     old = Rows([row for row in rows if "three" not in str(row["kind"]) and row.get("channel") not in new])
     assert set(EXPERIMENT.figures(old)) == {"language"}
-    assert silent("gaze")(old) is None
+    assert over_none("gaze")(old) is None
 
 
 def test_those_without_a_channel_count_where_they_are_nearest():

@@ -80,16 +80,16 @@ def test_claims_ask_ends_and_where_validation_stops():
     ):
         rows.append({"kind": "final", "arm": arm, "reward": reward, "stopped_reward": stopped})
     rows = [{**row, "world": world, "seed": 100} for world in ("harvest", "cleanup") for row in rows]
-    found = {claim.id.removeprefix("social-dilemmas."): judge(claim, rows, "quick").measured for claim in EXPERIMENT.claims[:6]}
-    assert found == {
-        "influence-cleanup": 1.0,
-        "influence-harvest": 1.0,
-        "alone-suffices": pytest.approx(29 / 31 - 1),
-        "alone-above-none": -1.0,
-        "learns": 15.0,
-        "trapped": 0.25,
+    found = {claim.id: [part.measured for part in judge(claim, rows, "quick").parts] for claim in EXPERIMENT.claims}
+    assert {name.removeprefix("social-dilemmas."): parts for name, parts in found.items() if parts} == {
+        "influence-cleanup": [4.0, 1.0],
+        "influence-harvest": [4.0, 1.0],
+        "alone-suffices": pytest.approx([26 / 24 - 1, 29 / 31 - 1]),
+        "alone-above-none": [6.0, -1.0],
+        "learns": [15.0, 25.0],
+        "trapped": [0.5, 0.25],
+        "more-than-surprise": [3.0, -1.0],
     }
-    assert judge(EXPERIMENT.claims[8], rows, "quick").measured == -1.0
     without = [{key: value for key, value in row.items() if key != "stopped_reward"} for row in rows]
     assert judge(EXPERIMENT.claims[4], without, "quick").measured is None
 

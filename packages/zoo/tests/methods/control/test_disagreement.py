@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import control_finite_oracles as oracle
+from mechlearn_zoo.finite import FiniteMDP
 from mechlearn_zoo.methods.control.disagreement import jensen_renyi, jensen_shannon, plan
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 
 
 def members(seed, members=5, batch=7, d=4, spread=1.0):

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 import control_finite_oracles as oracle
+from mechlearn_zoo.finite import FiniteMDP
 from mechlearn_zoo.methods.control.entropy import barrier, classify, interpolate, objective, perturb
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 
 
 def process(seed=0, discount=0.9):

@@ -8,6 +8,7 @@ import robustness_oracles as oracle
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.methods.robustness.evasion import logits_of, loss, margin, maximum_confidence, missed, security_curve
 from mechlearn_zoo.methods.robustness.norms import Ball, dual, norms
+from mechlearn_zoo.methods.robustness.transfer import input_gradient
 
 
 def linear(weight, bias=0.1):
@@ -147,3 +148,37 @@ def test_labels_of_a_short_type_are_labels(dtype):
 def test_radii_may_be_an_array(radii):
     found, wanted = (security_curve(linear(W), X, Y, one, Ball(0.0), steps=2) for one in (radii, (0.0, 0.5)))
     assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True))
+
+
+DOORS = {
+    "attack": lambda model, x, y: maximum_confidence(model, x, y, Ball(0.1), steps=2),
+    "missed": missed,
+    "curve": lambda model, x, y: security_curve(model, x, y, [0.1], Ball(0.1), steps=2),
+    "gradient": input_gradient,
+}
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("of_model", "of_x"), [(torch.float32, torch.float64), (torch.float64, torch.float32)])
+def test_inputs_in_another_precision_than_the_model_s_are_explained(of_model, of_x, door, wrapped):
+    x, y, _ = data()
+    model = net().to(of_model)
+    asked = model.forward if wrapped else model  # of which nothing is known
+    with pytest.raises(
+        TypeError, match=rf"`x` should have the floating-point type.*Found {of_x} beside .*Convert one of the two"
+    ):
+        DOORS[door](asked, x.to(of_x), y)
+    DOORS[door](asked, x.to(of_model), y)
+
+
+def test_a_model_that_converts_may_have_other_inputs():
+    x, y, _ = data()
+    model = net().float()
+    assert maximum_confidence(lambda x: model(x.float()), x, y, Ball(0.1), steps=2).dtype == torch.float64
+
+
+def test_other_failures_of_a_model_keep_their_words():
+    x, y, _ = data()
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        missed(net(inputs=5), x, y)

@@ -34,8 +34,8 @@ from mechlearn.arguments import (
     check_tensor,
     check_whole,
 )
+from mechlearn_zoo.finite import FiniteMDP
 from mechlearn_zoo.methods.paper import Paper
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 
 PAPER = Paper(
     "CF-GPS", 2018, "Buesing et al., algorithms 1 and 2", "https://arxiv.org/abs/1811.06272",

@@ -27,8 +27,8 @@ from torch import Tensor
 from torch.special import entr
 
 from mechlearn.arguments import check_all_finite, check_numbers, check_one_of, check_shape, check_whole
+from mechlearn_zoo.finite import ROUNDING, FiniteMDP
 from mechlearn_zoo.methods.paper import Paper
-from mechlearn_zoo.tasks.finite.mdp import ROUNDING, FiniteMDP
 
 PAPER = Paper(
     "MAX", 2019, "Shyam, Jaskowski and Gomez", "https://arxiv.org/abs/1810.12162",

@@ -20,8 +20,8 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from mechlearn.arguments import check_callable, check_floats, check_generator, check_not_negative, check_positive, check_whole
+from mechlearn_zoo.finite import FiniteMDP
 from mechlearn_zoo.methods.paper import Paper
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 
 PAPER = Paper(
     "Entropy's effect", 2019, "Ahmed et al., section 3", "https://arxiv.org/abs/1811.11214",

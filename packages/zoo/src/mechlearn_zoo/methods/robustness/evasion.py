@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
 from mechlearn.arguments import check_callable, check_ids, check_kind, check_one_of, check_positive, check_tensor, check_whole
@@ -56,10 +56,14 @@ def logits_of(model: Model, x: Float[Tensor, "n *x"]) -> Float[Tensor, "n k"]:
     """Return a model's logits; a single decision value z stands for the two logits 0 and z.
 
     Raises:
-        TypeError: the model returns no tensor.
+        TypeError: the model returns no tensor, or computes in another type than that of x.
         ValueError: it returns another shape.
     """
-    found = model(x)
+    try:
+        found = model(x)
+    except RuntimeError as error:
+        _explain(error, model, x)
+        raise
     check_tensor("what the model returns", found, way_out="Wrap the model so that it returns logits (n, classes).")
     if found.dim() == 1 and len(found) == len(x):
         found = found[:, None]
@@ -69,6 +73,19 @@ def logits_of(model: Model, x: Float[Tensor, "n *x"]) -> Float[Tensor, "n k"]:
             "examples. Wrap the model so that it does."
         )
     return torch.cat([torch.zeros_like(found), found], 1) if found.shape[1] == 1 else found
+
+
+def _explain(error: RuntimeError, model: Model, x: Tensor) -> None:
+    """Explain the failure of a model by the type of its inputs, where that is no parameter's or torch says so."""
+    own = {parameter.dtype for parameter in model.parameters()} if isinstance(model, nn.Module) else set[torch.dtype]()
+    known = sorted(str(kind) for kind in own if kind.is_floating_point)
+    if x.dtype in own or not (known or "dtype" in str(error)):
+        return
+    beside = f"{', '.join(known)} in the model" if known else str(error).splitlines()[0]
+    raise TypeError(
+        f"`x` should have the floating-point type that the model computes in. Found {x.dtype} beside {beside}. Convert one of "
+        "the two with .to()."
+    ) from error
 
 
 def missed(model: Model, x: Float[Tensor, "n *x"], y: Int[Tensor, " n"]) -> Bool[Tensor, " n"]:

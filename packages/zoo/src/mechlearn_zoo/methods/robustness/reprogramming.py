@@ -22,6 +22,7 @@ from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
 from mechlearn.arguments import check_generator, check_kind, check_not_negative, check_tensor, check_whole
 from mechlearn.environments import batch_norms_in_train_mode
+from mechlearn.functional import borrowed, call
 from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
@@ -209,4 +210,5 @@ def reprogramming_loss(
 def frozen(host: nn.Module, x: Float[Tensor, "..."]) -> Float[Tensor, "n k"]:
     """Return a host's logits without a graph to its parameters, whose requires_grad stays what it is."""
     fixed = {name: tensor.detach() for name, tensor in host.named_parameters()}
-    return torch.func.functional_call(host, fixed, (x,))
+    with borrowed(host):
+        return call(host, fixed, (x,))

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mechlearn.arguments import check_flag, check_mask, check_share, check_whole
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
+from mechlearn_zoo.finite import FiniteMDP
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1), (0, 0))
 """Up, down, left, right, staying: rows and columns."""

@@ -1,7 +1,7 @@
 """Behavioural cloning over levels with the temporal AND-mask (thesis section 3.3.3)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.agreement.coinrun import claims, figures, ranges, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.agreement.coinrun import figures, measures, ranges, run
 
 EXPERIMENT = Experiment(
     name="coinrun",
@@ -10,7 +10,7 @@ EXPERIMENT = Experiment(
     "paper section 3.3, figure 18",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     ranges=ranges.RANGES,

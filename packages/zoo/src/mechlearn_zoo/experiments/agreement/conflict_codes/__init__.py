@@ -1,7 +1,7 @@
 """What tests for conflict gain where sites write the label in codes of their own, and cost where they are alike."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.agreement.conflict_codes import claims, figures, null, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.agreement.conflict_codes import figures, measures, null, run
 
 EXPERIMENT = Experiment(
     name="conflict-codes",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="ours; a shortcut in coordinates of its own",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     parts=(
         Experiment(
@@ -18,7 +18,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; the levels of the tests",
             presets=null.PRESETS,
             run=null.run,
-            claims=claims.NULL,
+            claims=claims_of(measures, "null.toml"),
             figures=figures.of_null,
         ),
     ),

@@ -9,7 +9,7 @@ import numpy as np
 from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.agreement.conflict_codes import null
 from mechlearn_zoo.experiments.agreement.conflict_codes.run import COMPARED
-from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS
+from mechlearn_zoo.learners.shortcuts.methods import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from annotated_types import Ge, MinLen
 from claimlab import Preset, Row, Share, check_limits
 from mechlearn.agreement import Agreement, Homogeneous, Qualitative, Rule, StandardErrors
 from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, table, train
-from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS
+from mechlearn_zoo.learners.shortcuts.methods import METHODS
 
 COMPARED = ("mean", "and-mask", "qualitative", "qualitative-decay", "homogeneous", "homogeneous-decay")
 

@@ -11,7 +11,7 @@ from annotated_types import Ge, MinLen
 
 from claimlab import Preset, Row, check_limits
 from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, table, train
-from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS
+from mechlearn_zoo.learners.shortcuts.methods import METHODS
 
 COMPARED = (
     "mean", "and-mask", "qualitative", "qualitative-decay", "homogeneous", "homogeneous-decay", "heterogeneous", "input-decay",

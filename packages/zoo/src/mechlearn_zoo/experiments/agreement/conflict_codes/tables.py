@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from claimlab import EarlyStopping, Positive, Row, check_limits
 from mechlearn.nn.perceptrons import mlp
-from mechlearn_zoo.experiments.agreement.conflict_methods import Method, after_step, agreement_of, kept
+from mechlearn_zoo.learners.shortcuts.methods import Method, after_step, agreement_of, kept
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, TOTAL, digits
 from mechlearn_zoo.tasks.streams import stream
 from mechlearn_zoo.tasks.tables.codes import Writing, coded, coded_digits

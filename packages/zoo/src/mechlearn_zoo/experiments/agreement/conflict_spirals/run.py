@@ -12,8 +12,8 @@ from typing import Annotated
 from annotated_types import Ge
 
 from claimlab import Preset, Row, computed
-from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS
-from mechlearn_zoo.experiments.agreement.shortcuts.training import Board, Training, train
+from mechlearn_zoo.learners.shortcuts.methods import METHODS
+from mechlearn_zoo.learners.shortcuts.training import Board, Training, train
 
 BOARDS = {"shortcuts": Board(), "none": Board(shortcuts=0)}
 

@@ -1,12 +1,12 @@
 """A quarter of the labels is wrong (thesis section 3.3.2, figure 3.9)."""
 
-from claimlab import Experiment
+from claimlab import Experiment, claims_of
 from mechlearn_zoo.experiments.agreement.label_noise import (
-    claims,
     conflict_examples,
     early_stopping,
-    early_stopping_claims,
+    early_stopping_measures,
     figures,
+    measures,
     run,
 )
 
@@ -16,7 +16,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 3.3.2 and appendix B.2.5, figure 3.9; paper section 3.2, figure 9",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     ranges=run.RANGES,
@@ -27,7 +27,7 @@ EXPERIMENT = Experiment(
             reproduces="ours, after thesis section 3.3.2",
             presets=early_stopping.PRESETS,
             run=early_stopping.run,
-            claims=early_stopping_claims.CLAIMS,
+            claims=claims_of(early_stopping_measures, "early_stopping.toml"),
             figures=figures.early_stopping,
             progress=early_stopping.progress,
         ),
@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; the boards of thesis section 3.3.2 on a small network",
             presets=conflict_examples.PRESETS,
             run=conflict_examples.run,
-            claims=claims.CONFLICT_EXAMPLES,
+            claims=claims_of(measures, "conflict_examples.toml"),
             figures=figures.conflict_examples,
         ),
     ),

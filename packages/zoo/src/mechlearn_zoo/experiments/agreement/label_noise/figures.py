@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, colour, panels
-from mechlearn_zoo.experiments.agreement.label_noise.claims import selected
 from mechlearn_zoo.experiments.agreement.label_noise.conflict_examples import BOARDS, METHODS
-from mechlearn_zoo.experiments.agreement.label_noise.early_stopping_claims import Judge, added
+from mechlearn_zoo.experiments.agreement.label_noise.early_stopping_measures import Judge, added
+from mechlearn_zoo.experiments.agreement.label_noise.measures import selected
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """A patchwork in linear regression, and the solution that all environments share (the published code's notebook)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.agreement.linear import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.agreement.linear import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="linear",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="the published code's notebook, linear_regression_ilc; an example of thesis section 3.2.3",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """Memorising random labels, and how the AND-mask hinders it (thesis section 3.3.2, figure 3.8)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.agreement.memorisation import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.agreement.memorisation import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="memorisation",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 3.3.2, figures 3.8 and B.7; paper section 3.2, figures 8 and 16",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """How fast the AND-mask silences pure noise (thesis section 3.2.3)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.agreement.random_gradients import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.agreement.random_gradients import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="random-gradients",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 3.2.3, figure 3.4, proposition 2; paper section 2.3, figure 4",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

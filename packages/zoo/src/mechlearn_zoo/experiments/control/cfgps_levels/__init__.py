@@ -1,7 +1,7 @@
 """Counterfactual evaluation and policy search where a model's prior over levels is wrong."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.control.cfgps_levels import amortised, claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.control.cfgps_levels import amortised, figures, measures, run
 
 EXPERIMENT = Experiment(
     name="cfgps-levels",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Buesing et al. 2018, figures 2 and 3 in kind, by the reading digest; levels are ours",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -20,7 +20,7 @@ EXPERIMENT = Experiment(
             reproduces="Buesing et al. 2018 by the reading digest: 'learn a model predicting what state it started with'",
             presets=amortised.PRESETS,
             run=amortised.run,
-            claims=claims.AMORTISED,
+            claims=claims_of(measures, "amortised.toml"),
             figures=figures.posteriors,
         ),
     ),

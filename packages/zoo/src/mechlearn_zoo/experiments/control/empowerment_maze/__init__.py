@@ -1,7 +1,7 @@
 """Empowerment on an open grid, in mazes, beside a box and with noisy sensors: all exact."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.control.empowerment_maze import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.control.empowerment_maze import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="empowerment-maze",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Klyubin, Polani and Nehaniv 2005, in the reading digest; worlds are ours",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

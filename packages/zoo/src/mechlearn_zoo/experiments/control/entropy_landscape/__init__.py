@@ -1,7 +1,7 @@
 """Whether entropy helps an exact gradient past a near reward, and what the objective looks like there."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.control.entropy_landscape import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.control.entropy_landscape import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="entropy-landscape",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Ahmed et al. 2019, sections 3 and 4, in the reading digest; grid and settings ours",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

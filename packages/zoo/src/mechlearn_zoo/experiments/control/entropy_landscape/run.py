@@ -12,9 +12,9 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
 from claimlab import Positive, Preset, Row, Share, check_limits
+from mechlearn_zoo.finite import FiniteMDP
 from mechlearn_zoo.methods.control.entropy import barrier, interpolate, objective, perturb
 from mechlearn_zoo.tasks.finite.grids import Grid, open_grid
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 
 POINTS = 31
 """Of a segment between two solutions."""

@@ -1,7 +1,7 @@
 """Actors that are some updates behind the learner, and what corrects for it."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.control.impala_lag import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.control.impala_lag import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="impala-lag",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="IMPALA (Espeholt et al. 2018), table 2, on Catch",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

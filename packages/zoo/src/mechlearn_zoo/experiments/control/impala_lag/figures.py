@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
-from mechlearn_zoo.experiments.control.impala_lag.claims import actors, scores
+from mechlearn_zoo.experiments.control.impala_lag.measures import actors, scores
 from mechlearn_zoo.experiments.control.impala_lag.run import CORRECTIONS, METHODS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import torch
 from torch import Generator
 
 from mechlearn.arguments import check_generator, check_whole
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
+from mechlearn_zoo.finite import FiniteMDP
 
 
 def chain(length: int, generator: Generator, discount: float = 1.0) -> FiniteMDP:

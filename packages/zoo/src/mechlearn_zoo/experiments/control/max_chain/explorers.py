@@ -10,8 +10,8 @@ import torch
 from torch import Generator, Tensor
 from torch.special import entr
 
+from mechlearn_zoo.finite import FiniteMDP
 from mechlearn_zoo.methods.control.disagreement import jensen_shannon, plan
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """Building towers that one demonstration shows: attention against a flat network, with less and less of the demonstration."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.control.one_shot_towers import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.control.one_shot_towers import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="one-shot-towers",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Duan et al. 2017, block stacking without the arm, by the reading digest",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

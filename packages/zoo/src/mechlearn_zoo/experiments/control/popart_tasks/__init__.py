@@ -1,7 +1,7 @@
 """One network on tasks whose rewards differ by orders of magnitude, and what keeps the largest from ruling."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.control.popart_tasks import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.control.popart_tasks import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="popart-tasks",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="PopArt (Hessel et al. 2018), figures 1 and 2, on Catch",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
-from mechlearn_zoo.experiments.control.popart_tasks.claims import LAST
+from mechlearn_zoo.experiments.control.popart_tasks.measures import LAST
 from mechlearn_zoo.experiments.control.popart_tasks.run import METHODS, PRIZES, SCALES
 
 if TYPE_CHECKING:

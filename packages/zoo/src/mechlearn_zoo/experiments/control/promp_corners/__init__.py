@@ -1,7 +1,7 @@
 """A policy that one gradient step adapts to the corner that pays: ProMP against MAML on equal steps."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.control.promp_corners import claims, estimators, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.control.promp_corners import estimators, figures, measures, run
 
 EXPERIMENT = Experiment(
     name="promp-corners",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="ProMP (Rothfuss et al. 2019), sections 6.1 and 6.3, on its 2-D corner task",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
             reproduces="ProMP (Rothfuss et al. 2019), theorem 2 and figures 4 and 5, on finite MDPs",
             presets=estimators.PRESETS,
             run=estimators.run,
-            claims=claims.ESTIMATORS,
+            claims=claims_of(measures, "estimators.toml"),
             figures=figures.estimators,
             progress=estimators.progress,
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, colour, panels
-from mechlearn_zoo.experiments.distill.ablations.claims import best_finals
+from mechlearn_zoo.experiments.distill.ablations.measures import best_finals
 from mechlearn_zoo.experiments.distill.ablations.variants import LABELS, OTHERS
 from mechlearn_zoo.experiments.distill.bodies import looks_of, noise_frames
 

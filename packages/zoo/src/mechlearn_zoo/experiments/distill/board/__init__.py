@@ -1,7 +1,7 @@
 """The systems against each other and joined, on the Funnel board (thesis chapter 5, limitations)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.board import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.board import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-board",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis chapter 5, limitations: LDT can bypass ASI's; the thesis has no experiment that joins its systems",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

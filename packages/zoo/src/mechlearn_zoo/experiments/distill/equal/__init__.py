@@ -1,7 +1,7 @@
 """A meta-learned teacher beside plain future prediction, generalised distillation and others, at equal computation."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.equal import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.equal import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-equal",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis sections 4.2 and 4.4.3 (baselines that were named and not considered)",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, number, panels
-from mechlearn_zoo.experiments.distill.equal.claims import LABELS, TASKS
 from mechlearn_zoo.experiments.distill.measured import best_of_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+TASKS = {"xor": "task A", "noisy-labels": "task B", "body": "Swimmer"}
+LABELS = {
+    "no-teacher": "no teacher",
+    "auxiliary": "auxiliary head",
+    "gated": "... gated",
+    "hindsight": "hindsight modelling",
+    "contrast": "contrast (CPC)",
+    "generalised": "generalised distillation",
+    "ldt": "LDT",
+}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,7 +1,7 @@
 """The Game of Life from few boards (thesis section 4.4.2)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.life import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.life import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-life",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 4.4.2, appendix C.3, figure 4.6; paper section 4.2, appendix C, figure 4",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

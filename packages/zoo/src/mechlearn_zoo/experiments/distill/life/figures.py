@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, number, panels
-from mechlearn_zoo.experiments.distill.life.claims import best_trials
+from mechlearn_zoo.experiments.distill.life.measures import best_trials
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

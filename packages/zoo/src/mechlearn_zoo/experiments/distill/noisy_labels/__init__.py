@@ -1,7 +1,7 @@
 """A teacher sees through label noise (thesis section 4.4.1, task B)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.noisy_labels import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.noisy_labels import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-noisy-labels",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 4.4.1 (task B), figure 4.4b, table C.1; paper section 4.1, figure 3d",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """A teacher of many students serves those it has not met (thesis chapter 5, outlook)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.population import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.population import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-population",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis chapter 5, outlook (population-based training of teachers); no figure is printed",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """What a trained teacher uses, by frame and layer (thesis chapter 5, limitations: interpretability; section 4.3.2)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.reading import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.reading import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-reading",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 4.3.2 and chapter 5, limitations (what a teacher omits and reorders)",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

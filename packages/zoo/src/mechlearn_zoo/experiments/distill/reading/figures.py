@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, number, panels
-from mechlearn_zoo.experiments.distill.reading.claims import life_of, noise_of
+from mechlearn_zoo.experiments.distill.reading.measures import noise_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def draw_life(rows: Rows) -> Figure:
     """Draw each seed's shares of the three boards for the three layers."""
-    readings = life_of(rows, "trained")
+    readings = list(rows.where(world="life", teacher="trained").by("seed").values())
     figure, all_axes = panels(
         len(readings),
         caption="What a trained teacher of the Game of Life uses, a panel a seed: share of each board (columns, in order of "

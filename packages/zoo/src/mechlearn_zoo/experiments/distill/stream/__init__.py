@@ -1,7 +1,7 @@
 """Streams of sub-tasks in which a teacher must stay useful (thesis chapter 5, outlook)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.stream import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.stream import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-stream",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis chapter 5, outlook: once sub-tasks are solved there is no learning signal left; proposed only",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

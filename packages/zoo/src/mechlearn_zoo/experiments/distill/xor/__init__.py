@@ -1,7 +1,7 @@
 """A teacher undoes signs that no student can predict (thesis section 4.4.1, task A)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.distill.xor import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.distill.xor import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="distill-xor",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 4.4.1 (task A), figure 4.3b; paper section 4.1, figure 3b",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

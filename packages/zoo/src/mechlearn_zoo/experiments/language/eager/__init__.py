@@ -1,7 +1,7 @@
 """Translation while the source still arrives, against attention over all of it."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.language.eager import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.language.eager import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="eager",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Press and Smith 2018, section 5, on generated sentences",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Word classes of Python from two examples each, by neighbourhoods of word vectors."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.language.grammar import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.language.grammar import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="grammar",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="embedding grammars, as the reading digest has them; sources that agree are ours",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Masked language models of code, and what few labels make of them."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.language.masked_lm import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.language.masked_lm import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="masked-lm",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Devlin et al. 2019, the ablation of directions, on code",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Generators compared as curves over temperatures, not as points."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.language.temperature_sweep import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.language.temperature_sweep import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="temperature-sweep",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Caccia et al. 2020, figure 2, at a small size",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     parts=(
         Experiment(
@@ -18,7 +18,7 @@ EXPERIMENT = Experiment(
             reproduces="Yu et al. 2017, table 1, at a small size",
             presets=run.SEQGAN,
             run=run.run,
-            claims=claims.SEQGAN,
+            claims=claims_of(measures, "seqgan.toml"),
             figures=figures.rounds,
         ),
     ),

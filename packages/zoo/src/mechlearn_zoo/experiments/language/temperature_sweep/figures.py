@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claimlab import COLOURS, Rows, band, colour, panels
-from mechlearn_zoo.experiments.language.temperature_sweep.claims import curve
+from mechlearn_zoo.experiments.language.temperature_sweep.measures import curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

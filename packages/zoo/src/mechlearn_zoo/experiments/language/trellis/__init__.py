@@ -1,7 +1,7 @@
 """Temporal convolutions with one set of weights for all levels, and the theorem that they hold truncated recurrent networks."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.language.trellis import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.language.trellis import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="trellis",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Bai et al. 2019, theorem 1 and permuted images at a small size",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

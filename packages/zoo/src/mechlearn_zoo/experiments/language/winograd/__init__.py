@@ -1,7 +1,7 @@
 """A language model probed as Winograd schemas should be, trained by averaging and by agreement."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.language.winograd import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.language.winograd import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="winograd",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Trichelair et al. 2019 in a generated world; the claim on agreement is ours",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Planning in an abstract state, in mazes that were never seen."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.mazes.crar import claims, figures, rooms, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.mazes.crar import figures, measures, rooms, run
 
 EXPERIMENT = Experiment(
     name="crar-mazes",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Francois-Lavet et al. 2019, section 4.2, by the reading digest",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
             reproduces="Francois-Lavet et al. 2019, the labyrinth of their figure 2, by the reading digest",
             presets=rooms.PRESETS,
             run=rooms.run,
-            claims=claims.ROOMS,
+            claims=claims_of(measures, "rooms.toml"),
             figures=figures.rooms,
             progress=rooms.progress,
         ),

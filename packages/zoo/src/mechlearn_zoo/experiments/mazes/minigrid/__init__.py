@@ -1,7 +1,7 @@
 """Bonuses in MiniGrid's rooms, the simulator that others measure in."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.mazes.minigrid import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.mazes.minigrid import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="minigrid-rooms",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Burda et al. 2018, section 3.1, on MiniGrid's MultiRoom",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """A maze with a television: which bonus explores it, and which one watches."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.mazes.television import claims, figures, run, skips, skips_claims, skips_figures
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.mazes.television import figures, measures, run, skips, skips_figures, skips_measures
 
 EXPERIMENT = Experiment(
     name="curiosity-tv",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Burda et al. 2018, section 4.2, and Savinov et al. 2019, section 4, on a maze of textures",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
             reproduces="nothing: the noisy television of Burda et al. 2018 with the thesis's adaptive skips as a cure",
             presets=skips.PRESETS,
             run=skips.run,
-            claims=skips_claims.CLAIMS,
+            claims=claims_of(skips_measures, "skips.toml"),
             figures=skips_figures.figures,
             progress=skips.progress,
         ),

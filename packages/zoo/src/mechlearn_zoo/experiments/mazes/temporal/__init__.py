@@ -1,7 +1,7 @@
 """The temporal AND-mask on exact policy gradients, a level a step."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.mazes.temporal import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.mazes.temporal import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="temporal-levels",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="nothing: the thesis's temporal AND-mask Adam (appendix B.2.6) where gradients have no sampling noise",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

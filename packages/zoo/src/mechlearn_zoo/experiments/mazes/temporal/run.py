@@ -18,8 +18,8 @@ from torch.nn.functional import one_hot
 from claimlab import Positive, Preset, Row, Share, check_limits, number
 from mechlearn.agreement import AdamForm, TemporalAndMaskAdam, TemporalMask
 from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.finite import FiniteMDP
 from mechlearn_zoo.methods.control.counterfactual import Scenarios
-from mechlearn_zoo.tasks.finite.mdp import FiniteMDP
 from mechlearn_zoo.tasks.finite.scenarios import Levels, levels
 from mechlearn_zoo.tasks.streams import same_stream
 

@@ -1,7 +1,7 @@
 """Five cities' air: cities as sites, and the hours in between as privileged columns."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.own_data.cities import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.own_data.cities import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="own-data-cities",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="ours; the data and comparisons of Karlsson et al. 2022, arXiv:2110.14993, section 5.2, in kind",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Tables whose sites are known, six boards: codes of a site's own, a tag, wards, and nothing planted."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.own_data.codes import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.own_data.codes import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="own-data-codes",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="ours; a shortcut in coordinates of its own",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.codes,
     parts=(
         Experiment(
@@ -18,7 +18,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; a null on real columns",
             presets=run.WEAK,
             run=run.weak,
-            claims=claims.WEAK,
+            claims=claims_of(measures, "weak.toml"),
             figures=figures.weak,
         ),
         Experiment(
@@ -27,7 +27,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; a shortcut of many values with few rows",
             presets=run.WARDS,
             run=run.wards,
-            claims=claims.WARDS,
+            claims=claims_of(measures, "wards.toml"),
             figures=figures.wards,
         ),
         Experiment(
@@ -36,7 +36,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; what agreement costs where the shortcut holds",
             presets=run.TAG,
             run=run.tag,
-            claims=claims.TAG,
+            claims=claims_of(measures, "tag.toml"),
             figures=figures.tag,
         ),
         Experiment(
@@ -45,7 +45,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; real differences that agreement cannot use",
             presets=run.CALIBRATION,
             run=run.calibrated,
-            claims=claims.CALIBRATION,
+            claims=claims_of(measures, "calibration.toml"),
             figures=figures.calibration,
         ),
         Experiment(
@@ -54,7 +54,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; a natural null, and a shortcut planted in real sites",
             presets=run.WRITERS,
             run=run.written,
-            claims=claims.WRITERS,
+            claims=claims_of(measures, "writers.toml"),
             figures=figures.writers,
         ),
     ),

@@ -1,7 +1,7 @@
 """Which scores find the columns that were planted."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.own_data.columns import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.own_data.columns import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="own-data-columns",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="ours; the scores of disagreement",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """The linear unit tests for invariance discovery, with other people's methods beside ours."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.own_data.linear_units import claims, figures, run, units
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.own_data.linear_units import figures, measures, run, units
 
 EXPERIMENT = Experiment(
     name="own-data-linear-units",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="arXiv:2102.10867, table 1 and its published results by number of environments",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     parts=(
         Experiment(
@@ -18,7 +18,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; the problems of arXiv:2102.10867, examples 1 to 3",
             presets=units.PRESETS,
             run=units.run,
-            claims=claims.UNITS,
+            claims=claims_of(measures, "units.toml"),
             figures=figures.units,
         ),
     ),

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed
-from mechlearn_zoo.experiments.agreement.conflict_methods import METHODS, Method, after_step, agreement_of, kept
 from mechlearn_zoo.experiments.own_data.linear_units.unit_tests import EXAMPLES, UnitTest, unit_test_twice
+from mechlearn_zoo.learners.shortcuts.methods import METHODS, Method, after_step, agreement_of, kept
 from mechlearn_zoo.tasks.streams import stream
 
 OWN_UNITS = ", own units"

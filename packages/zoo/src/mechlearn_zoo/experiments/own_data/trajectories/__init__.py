@@ -1,7 +1,7 @@
 """What `mechlearn fit skips` says, checked on trajectories to come."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.own_data.trajectories import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.own_data.trajectories import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="own-data-trajectories",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="ours; the verdicts of `mechlearn fit skips`",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

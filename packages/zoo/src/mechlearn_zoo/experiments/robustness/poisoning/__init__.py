@@ -1,7 +1,7 @@
 """How much harm a few training points with wrong labels can do, and to which learners."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.robustness.poisoning import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.robustness.poisoning import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="poisoning",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Demontis et al. 2019, poisoning (section 4.2)",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Which frozen classifiers of letters can be made to read digits or count squares by one pattern around the picture."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.robustness.reprogramming import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.robustness.reprogramming import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="reprogramming",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Elsayed et al. 2019, sections 4.1 to 4.3; Englert and Lazic 2022 on random hosts",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Which attacks transfer between models, what predicts it, and what surrogates agree on."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.robustness.transfer import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.robustness.transfer import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="transfer",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="Demontis et al. 2019, evasion (section 4.1); surrogates as environments are ours",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

@@ -1,7 +1,7 @@
 """Adaptive skip intervals against fixed steps: how often a roll-out shows the right outcome (thesis figures 2.9 and 2.10)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.accuracy import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.accuracy import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-accuracy",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 2.3.3, figures 2.9 and 2.10, tables A.1 and A.2",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     ranges=run.RANGES,

@@ -1,7 +1,7 @@
 """Capacity and data that a model needs with skips and without (thesis figure 2.3, caption)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.capacity import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.capacity import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-capacity",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis figure 2.3, caption: skips reduce the required capacity and thus the data; no experiment there",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """What corrupted episodes cost models that may skip, and models that may not (thesis chapter 2, introduction)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.corrupted import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.corrupted import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-corrupted",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis chapter 2, introduction: robustness to corrupted trajectories and to shifts in speed",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

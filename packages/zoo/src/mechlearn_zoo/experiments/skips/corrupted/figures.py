@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from claimlab import COLOURS, Rows, band, panels
 from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
-from mechlearn_zoo.experiments.skips.corrupted.claims import accuracies
+from mechlearn_zoo.experiments.skips.corrupted.measures import accuracies
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,7 @@
 """How long a step should be, by state (thesis figure 2.1)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.curve import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.curve import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-curve",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis figure 2.1, a hypothesis there, and section 2.3.1",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """Other matchings, other losses, a memory and a learnt reader beside ASI on the Funnel board (thesis sections 2.1 to 2.5)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.matchings import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.matchings import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-matchings",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis sections 2.1.1, 2.1.2, 2.2, 2.4 and 2.5, which propose these choices; no experiment there",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """One model of several options, whose skips end where options do, beside a model each (thesis section 2.5)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.options import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.options import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-options",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis sections 2.1.1 and 2.5: options, policies and actions; no experiment there",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """Two balls on one board, matched each at its own distances or as one frame (thesis chapter 5, limitations)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.parts import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.parts import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-parts",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="ours, after thesis chapter 5: skips lack several parallel processes",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """A change of physics in the middle of training: from funnels without bounce to the standard ones (thesis figure 2.11)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.perturbation import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.perturbation import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-perturbation",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 2.3.3, figure 2.11",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

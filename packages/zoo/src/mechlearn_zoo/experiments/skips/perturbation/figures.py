@@ -9,7 +9,7 @@ import numpy as np
 
 from claimlab import COLOURS, Rows, band, number, panels
 from mechlearn_zoo.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
-from mechlearn_zoo.experiments.skips.perturbation.claims import of_schedule
+from mechlearn_zoo.experiments.skips.perturbation.measures import of_schedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

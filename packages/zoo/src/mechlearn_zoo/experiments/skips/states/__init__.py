@@ -1,7 +1,7 @@
 """Skips on states of worlds that were not made for them (ours, past thesis chapter 2; relative-skips)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.states import claims, figures, run, timing, timing_claims
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.states import figures, measures, run, timing
 
 EXPERIMENT = Experiment(
     name="skips-states",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="ours, past thesis sections 2.2 and 2.3",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
             reproduces="ours, past thesis chapter 2; its section 2.2 against fixed steps of up to 16 and direct prediction",
             presets=timing.PRESETS,
             run=timing.run,
-            claims=timing_claims.CLAIMS,
+            claims=claims_of(measures, "timing.toml"),
             figures=figures.timing,
             progress=timing.progress,
         ),

@@ -1,7 +1,7 @@
 """What a model with adaptive skip intervals predicts and what it skips (thesis figures 2.7 and 2.8)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.skips.timeline import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.skips.timeline import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="skips-timeline",
@@ -10,7 +10,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 2.3.3, figures 2.7 and 2.8; the animation of the released code",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

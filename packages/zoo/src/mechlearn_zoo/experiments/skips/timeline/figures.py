@@ -11,8 +11,8 @@ from jaxtyping import Float
 from claimlab import COLOURS, Animation, Rows, Scalar, band, number, panels
 from mechlearn_zoo.experiments.skips.timeline import pictures
 from mechlearn_zoo.experiments.skips.timeline.balls import GRID
-from mechlearn_zoo.experiments.skips.timeline.claims import share_matched
 from mechlearn_zoo.experiments.skips.timeline.filmstrip import draw_timeline
+from mechlearn_zoo.experiments.skips.timeline.measures import share_matched
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

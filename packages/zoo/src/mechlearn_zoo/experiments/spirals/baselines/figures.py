@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, number, panels
-from mechlearn_zoo.experiments.spirals.baselines.claims import data_sets, selected
+from mechlearn_zoo.experiments.spirals.baselines.measures import data_sets, selected
 from mechlearn_zoo.experiments.spirals.baselines.search import DRAWN
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def accuracies(rows: Rows) -> Figure:
             colour = COLOURS["ours" if method == "and-mask" else "baseline"]
             some = rows.where(method=method, outcome="finished")
             axes.plot([index] * len(some), some[key], "o", color=colour, markerfacecolor="none")
-            found = [selected(group, method, fits=True) for group in data_sets(rows)]
+            found = [selected(group, method) for group in data_sets(rows)]
             best = [number(row, key) for row in found if row is not None]
             axes.plot([index] * len(best), best, "o", color=colour)
         axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")

@@ -19,10 +19,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from claimlab import EarlyStopping, Preset, Row, Share, check_limits, number, part
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.penalties import irm_penalty
-from mechlearn_zoo.experiments.spirals import training
 from mechlearn_zoo.experiments.spirals.baselines.adversarial import Adversarial
-from mechlearn_zoo.experiments.spirals.methods import rule_of
-from mechlearn_zoo.experiments.spirals.stopping import accuracies, look, looked_at
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import rule_of
+from mechlearn_zoo.learners.spirals.stopping import accuracies, look, looked_at
 from mechlearn_zoo.tasks.boards.spirals import SpiralsData, Split
 
 METHODS = ("dropout", "l1", "l2", "batch-norm", "dann", "irm", "and-mask")

@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 
 from claimlab import Preset, Row, check_limits, number
-from mechlearn_zoo.experiments.spirals import training
 from mechlearn_zoo.experiments.spirals.baselines.run import BATCHES, L1, L2, LEARNING_RATES, picker
-from mechlearn_zoo.experiments.spirals.methods import rule_of
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import rule_of
 
 OPTIMIZERS: tuple[Literal["adam", "sgd"], ...] = ("adam", "sgd")
 INITS: tuple[Literal["kaiming", "default"], ...] = ("kaiming", "default")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
-from mechlearn_zoo.experiments.spirals.methods import LABELS, ROLES
+from mechlearn_zoo.learners.spirals.methods import LABELS, ROLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

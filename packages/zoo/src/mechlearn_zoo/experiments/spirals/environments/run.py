@@ -11,9 +11,9 @@ from typing import Annotated
 from annotated_types import Ge, MinLen
 
 from claimlab import EarlyStopping, Preset, Row, check_limits
-from mechlearn_zoo.experiments.spirals import training
-from mechlearn_zoo.experiments.spirals.methods import Method, rule_of
-from mechlearn_zoo.experiments.spirals.stopping import looked_at
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import Method, rule_of
+from mechlearn_zoo.learners.spirals.stopping import looked_at
 
 Counts = Annotated[tuple[Annotated[int, Ge(2)], ...], MinLen(1)]
 """Numbers of environments."""

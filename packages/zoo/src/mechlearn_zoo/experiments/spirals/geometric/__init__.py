@@ -1,7 +1,7 @@
 """The element-wise geometric mean of gradients as a learning rule, under Adam and under SGD (thesis section 3.2.3)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.spirals.geometric import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.spirals.geometric import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="spirals-geometric",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 3.2.3, limitation (iv) of the geometric mean, on the board of section 3.3.1",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

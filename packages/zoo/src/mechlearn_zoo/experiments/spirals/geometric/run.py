@@ -17,9 +17,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from claimlab import EarlyStopping, Positive, Preset, Row, number
 from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, Rule, Statistics
-from mechlearn_zoo.experiments.spirals import training
 from mechlearn_zoo.experiments.spirals.geometric.steps import Steps, cosine, share_outside
-from mechlearn_zoo.experiments.spirals.stopping import accuracies
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.stopping import accuracies
 
 Optimizer = Literal["adam", "sgd"]
 Method = Literal["and-mask", "geometric", "mean"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claimlab import COLOURS, Rows, band, panels
-from mechlearn_zoo.experiments.spirals.gradient_correlation.claims import ENOUGH, telling
+from mechlearn_zoo.experiments.spirals.gradient_correlation.measures import ENOUGH, telling
 from mechlearn_zoo.experiments.spirals.gradient_correlation.run import Config
 
 if TYPE_CHECKING:

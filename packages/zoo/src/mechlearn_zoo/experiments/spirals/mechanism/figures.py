@@ -10,8 +10,8 @@ import numpy as np
 
 from claimlab import COLOURS, Row, Rows, band, number, panels
 from mechlearn_zoo.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
-from mechlearn_zoo.experiments.spirals.methods import LABELS, ROLES, Method
-from mechlearn_zoo.experiments.spirals.training import CONVERGED
+from mechlearn_zoo.learners.spirals.methods import LABELS, ROLES, Method
+from mechlearn_zoo.learners.spirals.training import CONVERGED
 from mechlearn_zoo.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 
 if TYPE_CHECKING:

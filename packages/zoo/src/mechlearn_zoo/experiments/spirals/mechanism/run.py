@@ -14,8 +14,8 @@ from annotated_types import MinLen
 from torch import nn
 
 from claimlab import Choice, Objective, Options, Preset, Ranges, Row, Saved, checkpoint, number
-from mechlearn_zoo.experiments.spirals import training
-from mechlearn_zoo.experiments.spirals.methods import METHODS, Method, rule_of
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import METHODS, Method, rule_of
 from mechlearn_zoo.tasks.boards.spirals import SpiralsData
 from mechlearn_zoo.tasks.streams import same_stream
 

@@ -1,7 +1,7 @@
 """What the AND-mask's success on the spirals hangs on: one setting changed at a time (thesis appendix B.2)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.spirals.sensitivity import claims, figures, needs, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.spirals.sensitivity import figures, measures, needs, run
 
 EXPERIMENT = Experiment(
     name="spirals-sensitivity",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis appendix B.2: which of the choices left open matter",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
             reproduces="ours; the board of thesis section 3.3.1 on a network of a quarter of the width",
             presets=needs.PRESETS,
             run=needs.run,
-            claims=claims.NEEDS,
+            claims=claims_of(measures, "needs.toml"),
             figures=figures.of_needs,
         ),
     ),

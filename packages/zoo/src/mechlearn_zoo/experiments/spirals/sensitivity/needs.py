@@ -15,9 +15,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from claimlab import Preset, Row, computed
 from mechlearn.agreement import Agreement, AndMask, Mean, Rule, decay_masked
-from mechlearn_zoo.experiments.agreement.conflict_methods import kept
-from mechlearn_zoo.experiments.agreement.shortcuts.looks import Looks, outcome
-from mechlearn_zoo.experiments.agreement.shortcuts.training import Board, Training, batches, make_data, make_model, rotation
+from mechlearn_zoo.learners.shortcuts.looks import Looks, outcome
+from mechlearn_zoo.learners.shortcuts.methods import kept
+from mechlearn_zoo.learners.shortcuts.training import Board, Training, batches, make_data, make_model, rotation
 from mechlearn_zoo.tasks.streams import same_stream
 
 AND = AndMask(1.0, rescale=True)

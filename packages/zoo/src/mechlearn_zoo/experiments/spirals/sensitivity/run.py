@@ -14,9 +14,9 @@ from annotated_types import MinLen
 
 from claimlab import EarlyStopping, Preset, Row, Rows, check_limits, checkpoint, number
 from mechlearn.agreement import AndMask, Rule, SignalToNoiseMask
-from mechlearn_zoo.experiments.spirals import training
-from mechlearn_zoo.experiments.spirals.methods import rule_of
-from mechlearn_zoo.experiments.spirals.stopping import accuracies
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import rule_of
+from mechlearn_zoo.learners.spirals.stopping import accuracies
 
 BASE = training.TRAININGS["quick"]
 VARIANTS: dict[str, training.Training] = {

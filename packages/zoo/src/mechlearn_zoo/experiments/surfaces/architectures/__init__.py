@@ -1,7 +1,7 @@
 """What changes invariant learning consistency: the algorithm, the hypothesis class, the start (paper, equations 3 and 4)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.surfaces.architectures import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.surfaces.architectures import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="ilc-architectures",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="paper equations (3) and (4); thesis sections 3.1 and 3.2: what ILC can be improved by",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """One surface for each environment, on the plane through two solutions: figure 3.1 of the thesis, from networks."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.surfaces.environments import audit, audit_figures, claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.surfaces.environments import audit, audit_figures, figures, measures, run
 
 EXPERIMENT = Experiment(
     name="environment-surfaces",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis figure 3.1, which is drawn by hand, with trained networks",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
             reproduces="definition (2) of the paper, (3.1) and (3.2) of the thesis, on the networks of figure 3.6",
             presets=audit.PRESETS,
             run=audit.run,
-            claims=claims.AUDIT,
+            claims=claims_of(measures, "audit.toml"),
             figures=audit_figures.figures,
         ),
     ),

@@ -15,9 +15,9 @@ from torch import nn
 
 from claimlab import Preset, Row, check_limits
 from mechlearn.surfaces import Audit, Consistency, Subspace, audit
-from mechlearn_zoo.experiments.spirals import training
-from mechlearn_zoo.experiments.spirals.methods import METHODS, rule_of
 from mechlearn_zoo.experiments.surfaces.environments.run import by_example
+from mechlearn_zoo.learners.spirals import training
+from mechlearn_zoo.learners.spirals.methods import METHODS, rule_of
 from mechlearn_zoo.tasks.boards.spirals import SpiralsData
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Row, Rows, number, panels
-from mechlearn_zoo.experiments.spirals.methods import LABELS, ROLES
+from mechlearn_zoo.learners.spirals.methods import LABELS, ROLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

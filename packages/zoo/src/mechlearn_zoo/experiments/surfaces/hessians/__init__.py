@@ -1,7 +1,7 @@
 """Arithmetic against geometric mean of two Hessians (thesis section 3.2.2, figure 3.3, proposition 3)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.surfaces.hessians import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.surfaces.hessians import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="hessians",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 3.2.2, figures 3.3 and B.3, proposition 3; paper section 2.2, figures 3 and 12",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

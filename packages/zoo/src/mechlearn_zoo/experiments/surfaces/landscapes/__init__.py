@@ -1,7 +1,7 @@
 """Two loss surfaces, their mean, and where descent ends (thesis section 3.1, figure 3.1)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.surfaces.landscapes import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.surfaces.landscapes import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="landscapes",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 3.1, figures 3.1 and B.2; paper section 1, figure 1",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """Two sigmoids sewn together (thesis appendix B.1.1, figure B.1)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.surfaces.patchwork import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.surfaces.patchwork import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="patchwork",
@@ -9,6 +9,6 @@ EXPERIMENT = Experiment(
     reproduces="thesis appendix B.1.1, figure B.1; paper, the same appendix, figure 11",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

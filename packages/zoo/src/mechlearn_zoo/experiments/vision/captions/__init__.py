@@ -1,7 +1,7 @@
 """Captions and pictures: which fits which, and where each word looks."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.vision.captions import claims, figures, run, settings
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.vision.captions import figures, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="captions",
@@ -10,6 +10,6 @@ EXPERIMENT = Experiment(
     presets=settings.PRESETS,
     run=run.run,
     progress=run.progress,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

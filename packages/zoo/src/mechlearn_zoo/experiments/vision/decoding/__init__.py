@@ -1,7 +1,7 @@
 """What can be read of pictures and sounds from recordings, real neurons' and simulated voxels'."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.vision.decoding import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.vision.decoding import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="decoding",
@@ -10,6 +10,6 @@ EXPERIMENT = Experiment(
     presets=run.PRESETS,
     run=run.run,
     progress=run.progress,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

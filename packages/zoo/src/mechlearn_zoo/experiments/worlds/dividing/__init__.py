@@ -1,7 +1,7 @@
 """Plans through mazes by sub-goals in any order, beside sequential tree search with the same questions."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.worlds.dividing import claims, figures, run, settings
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.worlds.dividing import figures, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="divide-and-conquer",
@@ -10,6 +10,6 @@ EXPERIMENT = Experiment(
     presets=settings.PRESETS,
     run=run.run,
     progress=run.progress,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

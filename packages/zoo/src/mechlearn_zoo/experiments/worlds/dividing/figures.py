@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from claimlab import COLOURS, Row, Rows, band, colour, panels
-from mechlearn_zoo.experiments.worlds.dividing.claims import solved
+from mechlearn_zoo.experiments.worlds.dividing.measures import solved
 from mechlearn_zoo.experiments.worlds.dividing.run import METHODS
 
 if TYPE_CHECKING:

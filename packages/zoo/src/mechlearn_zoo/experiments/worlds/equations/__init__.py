@@ -1,7 +1,7 @@
 """Hypothesis classes that extrapolate, with each of the three systems (thesis chapter 5, outlook)."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.worlds.equations import claims, figures, run
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.worlds.equations import figures, measures, run
 
 EXPERIMENT = Experiment(
     name="equations",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis chapter 5, outlook: symbolic equations combined with its methods; the thesis only proposes it",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """Two agents who can only reach their goals by telling each other, and the symbols they invent for it."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.worlds.particle_language import claims, figures, run, settings
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.worlds.particle_language import figures, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="particle-language",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Mordatch and Abbeel 2018, sections 3 to 6, with two agents and goals by colour",
     presets=settings.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
 )

@@ -1,7 +1,7 @@
 """Social dilemmas: agents that talk are paid for influence, where all eat less if each eats what it can."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.worlds.social_dilemmas import claims, figures, influence, influence_figures, run, settings
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.worlds.social_dilemmas import figures, influence, influence_figures, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="social-dilemmas",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Jaques et al. 2019: influential communication in two social dilemmas, at a small scale",
     presets=settings.PRESETS,
     run=run.run,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
     progress=run.progress,
     parts=(
@@ -20,7 +20,7 @@ EXPERIMENT = Experiment(
             reproduces="Jaques et al. 2019, sections 3 and 4, in the smallest games",
             presets=influence.PRESETS,
             run=influence.run,
-            claims=claims.INFLUENCE,
+            claims=claims_of(measures, "influence.toml"),
             figures=influence_figures.figures,
             progress=influence.progress,
         ),

@@ -1,7 +1,7 @@
 """World Models on Take Cover: a controller that is evolved in a dream, tested in the world."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.worlds.take_cover import claims, figures, run, settings
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.worlds.take_cover import figures, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="take-cover",
@@ -10,6 +10,6 @@ EXPERIMENT = Experiment(
     presets=settings.PRESETS,
     run=run.run,
     progress=run.progress,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

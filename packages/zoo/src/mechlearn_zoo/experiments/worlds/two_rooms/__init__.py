@@ -1,7 +1,7 @@
 """Abstract states of two rooms, and plans through them."""
 
-from claimlab import Experiment
-from mechlearn_zoo.experiments.worlds.two_rooms import claims, figures, run, settings
+from claimlab import Experiment, claims_of
+from mechlearn_zoo.experiments.worlds.two_rooms import figures, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="two-rooms",
@@ -10,6 +10,6 @@ EXPERIMENT = Experiment(
     presets=settings.PRESETS,
     run=run.run,
     progress=run.progress,
-    claims=claims.CLAIMS,
+    claims=claims_of(measures),
     figures=figures.figures,
 )

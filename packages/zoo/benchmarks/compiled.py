@@ -1,0 +1,163 @@
+"""The AND-mask under the compiler: a step of `Agreement.compile` over compiled plain backpropagation.
+
+A ratio is (forward + backward + rule) / (forward + backward of the mean loss, compiled), formed within a round of interleaved
+turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments with a compiled
+function of their losses, which is the rival. `exact` says that the masks of float32 are the eager engine's but for components
+whose environments' gradients are 0 within rounding; compiling is not timed.
+"""
+
+import copy
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from mechlearn_zoo_benchmarks.entrants.masks.rule import masked
+from mechlearn_zoo_benchmarks.entrants.traced import WORKLOADS, Traced
+from mechlearn_zoo_benchmarks.measuring.settings import check_known, check_least
+from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, threads
+from torch import Generator, Tensor
+
+from claimlab import Row
+from mechlearn.agreement import Agreement, AndMask
+
+Announce = Callable[[str], None]
+
+PLAIN = "plain, compiled"
+"""The denominator."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the benchmark."""
+
+    workloads: tuple[str, ...] = tuple(WORKLOADS)
+    """Which workloads to run, see benchmarks/entrants/traced.py."""
+    repeats: int = 15
+    """How many interleaved rounds."""
+    turn: float = 0.0
+    """Seconds over which a turn repeats a short step."""
+    backend: Literal["inductor", "aot_eager"] = "inductor"
+    """What compiles; "aot_eager" runs the traced graphs without a compiler."""
+    clock: Literal["wall", "cpu"] = "cpu"
+    """Elapsed time, or processor time with one thread: what to take on a machine that other work shares."""
+    seed: int = 0
+    """Of data, weights and the order within rounds."""
+    small: bool = False
+    """Shrink the workloads to the size of a test; their ratios mean nothing."""
+
+    def __post_init__(self) -> None:
+        """Refuse names and numbers that cannot be."""
+        check_known("workload", self.workloads, WORKLOADS)
+        check_least(self, 1, "repeats")
+        check_least(self, 0, "turn")
+
+
+PRESETS = {"full": Config(), "quick": Config(repeats=1, backend="aot_eager", small=True)}
+
+
+def run(config: Config, announce: Announce) -> Iterator[Row]:
+    """Measure every way on every workload; rows come workload by workload, the denominator first.
+
+    Args:
+        config: the settings.
+        announce: told what is under way.
+    """
+    with threads(1):
+        for name in config.workloads:
+            announce(f"{name}: compiles")
+            yield from _workload(name, config, announce)
+
+
+def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
+    problem = WORKLOADS[name](config.small, config.seed)
+    steps, notes = _steps(problem, config.backend)
+    exact = _exact(problem, steps["mechlearn, compiled"], steps["mechlearn"])
+    for step in steps.values():
+        for _ in range(2):  # what a first step does once
+            step()
+            problem.clean()
+    announce(f"{name}: {config.repeats} rounds")
+    clean: dict[str, Step] = dict.fromkeys(steps, problem.clean)
+    generator = Generator().manual_seed(config.seed)
+    times = interleaved(steps, clean, dict.fromkeys(steps, config.repeats), config.turn, generator, config.clock)
+    for key, own in times.items():
+        found = ratio(own, times[PLAIN])
+        yield {
+            "workload": name,
+            "method": key,
+            "ratio": found.median,
+            "low": found.low,
+            "high": found.high,
+            "memory_ratio": None,
+            "exact": exact if key == "mechlearn, compiled" else None,
+            "seconds": statistics.median(own),
+            "rounds": found.rounds,
+            "environments": problem.count,
+            "examples": len(problem.batch[0]),
+            "note": notes(key),
+            "backend": config.backend,
+            "clock": config.clock,
+            "seed": config.seed,
+            "small": config.small,
+        }
+
+
+def _steps(problem: Traced, backend: str) -> tuple[dict[str, Step], Callable[[str], str]]:
+    """Return the steps by their methods' names, and what to say of one."""
+    whole, part = (torch.compile(_fresh(problem.losses_of), backend=backend, fullgraph=True) for _ in range(2))
+    rule = AndMask(problem.threshold)
+    ids, parts = problem.environments, problem.parts()
+    eager = Agreement(problem.model, rule, kernel="compiled")
+    step = Agreement(problem.model, rule).compile(problem.losses_of, backend=backend)
+
+    steps: dict[str, Step] = {
+        PLAIN: lambda: whole(*problem.batch).mean().backward(),
+        "mechlearn, compiled": lambda: step(*problem.batch, environments=ids),
+        "loop, compiled": lambda: _loop(problem, part, parts),
+        "plain": lambda: problem.losses_of(*problem.batch).mean().backward(),
+        "mechlearn": lambda: eager.backward(problem.losses_of(*problem.batch), ids),
+    }
+
+    def notes(key: str) -> str:
+        if key == PLAIN:
+            return "the denominator"
+        return f"by the eager engine: {step.reason}" if key == "mechlearn, compiled" and step.reason else ""
+
+    return steps, notes
+
+
+def _fresh(losses_of: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function of its own code: two compiled ones share no traces."""
+
+    def fresh(*batch: Tensor) -> Tensor:
+        return losses_of(*batch)
+
+    fresh.__code__ = fresh.__code__.replace()
+    return fresh
+
+
+def _loop(problem: Traced, losses_of: Callable[..., Tensor], parts: list[tuple[Tensor, ...]]) -> None:
+    """Run a forward and backward pass for each environment, with running sums."""
+    parameters = list(problem.model.parameters())
+    total, sign = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+    for part in parts:
+        gradients = torch.autograd.grad(losses_of(*part).mean(), parameters)
+        for t, s, gradient in zip(total, sign, gradients, strict=True):
+            t.add_(gradient)
+            s.add_(gradient.sign())
+    for parameter, t, s in zip(parameters, total, sign, strict=True):
+        parameter.grad = masked(t.div_(problem.count), s, problem.count, problem.threshold)
+
+
+def _exact(problem: Traced, step: Step, other: Step) -> bool:
+    """Tell whether two steps mask the same components, but for those whose gradients rounding decides."""
+    found: list[list[Tensor]] = []
+    for one in (step, other):
+        one()
+        found.append([copy.copy(p.grad) for p in problem.model.parameters() if p.grad is not None])
+        problem.clean()
+    noise = 1e-5 * max(float(gradient.abs().max()) for gradient in found[0])
+    apart = [(a - b).abs() > noise for a, b in zip(*found, strict=True)]
+    return not any(bool(one.any()) for one in apart)

@@ -1,0 +1,32 @@
+"""How programs are measured: by a frozen host's accuracy with them, beside other hosts' and a bias's."""
+
+import numpy as np
+
+from claimlab import EachSeed, Paired, Rows
+
+
+def gain(task: str) -> EachSeed:
+    """Return a measure: a trained convolutional host's accuracy with its program less that without, mean over seeds."""
+
+    def difference(rows: Rows) -> float | None:
+        found = rows.where(kind="host", host="cnn", state="trained", task=task)
+        return found["accuracy"][0] - found["without"][0] if found else None
+
+    return EachSeed(difference)
+
+
+def trained_over(state: str, host: str) -> Paired:
+    """Return a measure: the accuracy on digits of a trained host's program less that of one in another state, mean."""
+    digits = {"kind": "host", "host": host, "task": "digits"}
+    return Paired("accuracy", digits | {"state": "trained"}, digits | {"state": state}, np.mean)
+
+
+def over_bias(rows: Rows) -> float:
+    """Return the largest accuracy of a linear host above that of the best bias, over tasks and states."""
+    found = rows.where(kind="host", host="linear")
+    return float(np.max(np.subtract(found["accuracy"], found["bias"])))
+
+
+def shift(rows: Rows) -> float:
+    """Return how much a program's effect on logits differs between pictures, over its size, at most, for linear hosts."""
+    return max(rows.where(kind="host", host="linear")["shift"])

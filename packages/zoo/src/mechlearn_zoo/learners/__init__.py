@@ -1,0 +1,1 @@
+"""Training loops that experiments of several families share."""

@@ -1,0 +1,1 @@
+"""Training on the spirals: what the experiments on them and the audit of two networks share."""
