@@ -2,7 +2,7 @@ import importlib.util
 
 import pytest
 
-from claimlab.claims import AT_THE_END, STOPPED_EARLY, Needs, OverSeeds, judge
+from claimlab.claims import EARLY_STOPPED, FINAL, Needs, OverSeeds, judge
 from claimlab.errors import LabError
 from claimlab.table import claims_of
 
@@ -64,7 +64,7 @@ def test_a_cell_takes_the_rest_from_its_claim(read):
 def test_several_measures_and_stopped_trainings(read):
     (found,) = read(FIRST + "stopped = true\n")
     judged = judge(found, ROWS, "quick")
-    assert [(one.words, one.measured) for one in judged.parts] == [(AT_THE_END, pytest.approx(0.6)), (STOPPED_EARLY, 2.0)]
+    assert [(one.words, one.measured) for one in judged.parts] == [(FINAL, pytest.approx(0.6)), (EARLY_STOPPED, 2.0)]
     own = FIRST.replace("measure = \"of('value', scale=2)\"", "measures = {here = \"of('value')\", there = \"of('seed')\"}")
     assert [one.words for one in judge(read(own)[0], ROWS, "quick").parts] == ["here", "there"]
 

@@ -206,7 +206,7 @@ def both_stopped(measure: Measure, stopped: Measure | None = None) -> dict[str, 
         measure: at the ends.
         stopped: where validation stops; None for `where_stopped` of that at the ends.
     """
-    return {AT_THE_END: measure, STOPPED_EARLY: stopped or where_stopped(measure)}
+    return {FINAL: measure, EARLY_STOPPED: stopped or where_stopped(measure)}
 
 
 def where_stopped(measure: Measure) -> Measure:
@@ -226,7 +226,7 @@ def _stopped(row: Row) -> Row:
     return {key.removeprefix("stopped_"): value for key, value in row.items() if key.startswith("stopped_")}
 
 
-AT_THE_END, STOPPED_EARLY = "at the end", "stopped early"
+FINAL, EARLY_STOPPED = "final", "early-stopped"
 """The two numbers of a claim that is asked of trainings at their ends and of the same where validation stops them."""
 
 

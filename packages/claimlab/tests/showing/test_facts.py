@@ -1,7 +1,7 @@
 import pytest
 
 from claimlab.errors import LabError
-from claimlab.showing.facts import FILE, explanations, sizes
+from claimlab.showing.facts import FILE, explanations, on_one_data_set, sizes
 
 
 def test_facts_say_which_of_four(tmp_path):
@@ -19,6 +19,11 @@ def test_facts_say_of_which_size_a_record_is(tmp_path):
     tmp_path.joinpath(FILE).write_text('[[size]]\nis = "large"\nrecords = ["a quick"]\n')
     with pytest.raises(LabError, match="one of the paper's size and data, the paper's size, other data, smaller, toy"):
         sizes(tmp_path)
+
+
+def test_facts_say_which_records_train_on_one_data_set(tmp_path):
+    tmp_path.joinpath(FILE).write_text('[[data]]\nis = "one data set"\nrecords = ["a quick"]\n')
+    assert on_one_data_set(tmp_path) == {"a quick"}
 
 
 def test_no_facts_say_nothing(tmp_path):

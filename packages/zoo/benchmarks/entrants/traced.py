@@ -107,7 +107,7 @@ def language(small: bool, seed: int) -> Traced:
 
 
 def physics(small: bool, seed: int) -> Traced:
-    """u'' + u = 0, by second derivatives in the losses: 8 environments of 256 points."""
+    """Second derivatives in the losses, u'' + u = 0: 8 environments of 256 points."""
     torch.manual_seed(seed)
     width, count, rows = (8, 3, 4) if small else (128, 8, 256)
     model = nn.Sequential(nn.Linear(1, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))

@@ -11,10 +11,14 @@ from claimlab.errors import LabError
 
 FILE = "facts.toml"
 """Tables `[[failing]]`: `is`, one of `FOUR`; `why`, a line; `claims`, the ids of claims of the texts that fail so. Tables
-`[[size]]`: `is`, one of `SIZES`; `records`, each an experiment's name and a preset of it."""
+`[[size]]`: `is`, one of `SIZES`; `records`, each an experiment's name and a preset of it. Tables `[[data]]`: `is`,
+`ONE_DATA_SET`; `records`, whose seeds all train on the same data."""
 
 FOUR = ("the text's mistake", "another reading", "budget", "open")
 """What a failing claim of the texts is one of."""
+
+ONE_DATA_SET = "one data set"
+"""What an interval over the seeds of a record is over trainings on."""
 
 SIZES = ("the paper's size and data", "the paper's size, other data", "smaller", "toy or arithmetic")
 """What a record is one of, beside the text that it reproduces."""
@@ -42,6 +46,18 @@ def sizes(directory: Path) -> dict[str, str]:
         LabError: the file is no TOML, or an entry lacks what it should say.
     """
     return _said(directory, "size", SIZES, "records")
+
+
+def on_one_data_set(directory: Path) -> frozenset[str]:
+    """Return the records, by "NAME PRESET", whose seeds all train on the same data; none where there is no such file.
+
+    Args:
+        directory: the folder of records, or one inside it.
+
+    Raises:
+        LabError: the file is no TOML, or an entry lacks what it should say.
+    """
+    return frozenset(_said(directory, "data", (ONE_DATA_SET,), "records"))
 
 
 def _said(directory: Path, table: str, words: Sequence[str], of: str, further: Sequence[str] = ()) -> dict[str, str]:

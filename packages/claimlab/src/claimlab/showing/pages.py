@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from claimlab.claims import JudgedClaim
 from claimlab.errors import LabError
@@ -16,7 +17,7 @@ from claimlab.running.run import Run
 from claimlab.running.runfiles import find_runs
 from claimlab.running.storage import ensure_file, write_atomically
 from claimlab.showing.evidence import found_words, labels, made_words
-from claimlab.showing.facts import FOUR, SIZES, explanations, project_of, sizes
+from claimlab.showing.facts import FOUR, SIZES, explanations, on_one_data_set, project_of, sizes
 from claimlab.showing.folding import Folded, folded, sentences, tallies, tally, verdicts, weighed
 from claimlab.showing.judging import never_run
 from claimlab.showing.rendering import render
@@ -57,14 +58,15 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
     runs = [run for run in find_runs(directory) if not run.is_older]
     index, found, lines = project_of(directory) / "docs" / "claims.md", dict[Path, str](), list[Line]()
     families, missing = dict[str, list[Folded]](), Counter[str]()
-    unseen, explained = never_run(runs, package), explanations(directory)
+    unseen, explained, shared = never_run(runs, package), explanations(directory), on_one_data_set(directory)
     by_name = {one.name: [run for run in runs if run.recipe.name == one.name] for one in listing(package)}
     found_of = {name: folded(mine) for name, mine in by_name.items()}
     everywhere = verdicts(claim for claims in found_of.values() for claim in claims)
     for one in listing(package):
         mine, readme = by_name[one.name], _readme(one)
         claims = weighed(found_of[one.name], everywhere)
-        found[readme] = _with_verdicts(readme, mine, claims, explained)
+        same = {run.folder for run in mine if _record(run) in shared}
+        found[readme] = _with_verdicts(readme, mine, claims, {"explained": explained, "one_data_set": same})
         link = Path(os.path.relpath(readme, index.parent)).as_posix()
         lines.append(_line(one, mine, [*(claim.claim for claim in claims), *unseen.get(one.name, ())], link))
         families.setdefault(one.family, []).extend(claims)
@@ -72,7 +74,7 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
     every, known = [claim for some in families.values() for claim in some], sizes(directory)
     by_size = [tally(size, [one for one in every if known.get(_record(one.first.run)) == size]) for size in SIZES]
     values = {"directory": directory.name, "lines": lines, "tallies": tallies(families, missing)}
-    values |= {"by_size": by_size if known else []}
+    values |= {"by_size": by_size if known else [], "one_data_set": sorted(shared)}
     return {index: render("claims.md.jinja", {**values, "explained": explained, "four": ", ".join(FOUR)}), **found}
 
 
@@ -101,14 +103,14 @@ def _readme(one: Listing) -> Path:
     return Path(spec.origin).with_name("README.md")
 
 
-def _with_verdicts(readme: Path, runs: Sequence[Run], claims: Sequence[Folded], explained: Mapping[str, str]) -> str:
+def _with_verdicts(readme: Path, runs: Sequence[Run], claims: Sequence[Folded], facts: Mapping[str, Any]) -> str:
     text = readme.read_text(encoding="utf-8") if readme.exists() else ""
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:
         raise LabError(f"an experiment's README must hold the lines {START} and {END}, but {readme} does not; add them")
     values = {"sentences": sentences(claims), "runs": runs, "labels": labels(runs)}
-    verdicts = render("verdicts.md.jinja", {**values, "explained": explained})
+    verdicts = render("verdicts.md.jinja", {**values, **facts})
     return before + START + "\n" + verdicts.rstrip("\n") + "\n\n" + END + after
 
 
