@@ -1,5 +1,6 @@
 import csv
 import html
+import io
 import json
 import re
 import shlex
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from mechlearn import cli
+from mechlearn.cli import common
 from mechlearn.cli.fit.output import in_order, teller
 from mechlearn.tables import candidates
 from mechlearn.tables.fitting import Training
@@ -396,3 +398,17 @@ def test_another_question_does_not_replace_a_model_unless_its_folder_is_named(me
     assert mechlearn(*ASKED, *QUICK, "--seed", "1")[0] == 0  # the same question, asked otherwise
     assert mechlearn(*other, "--out", "runs/fit-wards")[0] == 0
     assert json.loads(card.read_text())["target"] == "x1"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_what_stdout_has_no_characters_for_is_spelled_out(monkeypatch, encoding):
+    stream = io.TextIOWrapper(memory := io.BytesIO(), encoding=encoding, newline="")
+    monkeypatch.setattr("sys.stdout", stream)
+    with common.printable():
+        print("病棟")
+        common.print_json({"ward": "病棟 😀"})
+    assert stream.errors == "strict"
+    stream.flush()
+    said, _, found = memory.getvalue().decode(encoding).partition("\n")
+    assert said == ("病棟" if encoding == "utf-8" else r"\u75c5\u68df")
+    assert json.loads(found) == {"ward": "病棟 😀"}

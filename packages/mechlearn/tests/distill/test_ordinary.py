@@ -136,3 +136,27 @@ def test_steps_want_graphs():
         taught(lesson())
     with torch.no_grad():
         taught(lesson(), steps=2)
+
+
+def test_a_gradient_that_is_not_finite_is_refused_and_nothing_has_changed():
+    """A finite loss whose derivative is none: the last step wrote it into the student."""
+
+    class Rooted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.scale = models.filled(nn.Linear(6, 3), 0), nn.Parameter(torch.zeros(3, dtype=torch.float64))
+
+        def forward(self, x):
+            return self.first(x) + self.scale.sqrt()
+
+    student = Rooted()
+    lesson = models.lesson(student, models.teacher({"first": (3,)}), ["first"])
+    rows = Examples(models.randn(0, 9, 6), models.randn(1, 9, 4), models.labels(2, 9))
+    before = {name: tensor.clone() for name, tensor in student.state_dict().items()}
+    optimizer = torch.optim.Adam(student.parameters())
+    with pytest.raises(
+        FloatingPointError, match=r"Every gradient should be finite.*that of 'scale', of a finite loss at step 1"
+    ):
+        teach(lesson, rows, optimizer, steps=1, batch_size=3, generator=models.generator())
+    assert all(torch.equal(before[name], tensor) for name, tensor in student.state_dict().items())
+    assert optimizer.state_dict()["state"] == {}

@@ -118,3 +118,57 @@ def test_an_optimiser_that_evaluates_again_is_refused_before_anything_changes():
     with pytest.raises(TypeError, match=r"Found LBFGS.*in the closure"):
         training_step(Dynamics(model, SquaredError()), world(), Greedy(3), torch.optim.LBFGS(model.parameters()))
     assert bool((model.weight.grad == 1).all())
+
+
+class Rooted(nn.Module):
+    """A finite prediction whose derivative is not: the root of a number that is 0 at the first frame."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.beside = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.ones(2))
+
+    def forward(self, frames):
+        return frames * self.beside + (frames * self.weight).abs().sqrt()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_gradient_that_is_not_finite_changes_nothing(kept):
+    model = Rooted()
+    optimizer = torch.optim.Adam([model.weight] if kept else model.parameters(), lr=0.05)
+    model.weight.grad, model.beside.grad = torch.ones(2), torch.full((2,), 2.0)
+    gradients = [model.weight.grad, model.beside.grad]
+    with pytest.raises(FloatingPointError, match=r"Every gradient should be finite.*of a loss that is finite.*nothing was"):
+        training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer)
+    assert torch.equal(model.weight, torch.zeros(2))
+    assert torch.equal(model.weight.grad, torch.ones(2))
+    assert torch.equal(model.beside.grad, torch.full((2,), 2.0))
+    assert model.weight.grad is gradients[0]
+    assert optimizer.state == {}
+
+
+def test_large_finite_gradients_pass():
+    """Their sum overflows, and each of them is a number."""
+    model = nn.Linear(2, 2)
+    model.weight.register_hook(lambda gradient: torch.full_like(gradient, 3e38))
+    training_step(Dynamics(model, SquaredError()), world(), Fixed(1), torch.optim.SGD(model.parameters(), lr=0.0))
+
+
+def test_sparse_gradients_are_looked_at():
+    class Table(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rows = nn.Embedding(3, 2, sparse=True)
+
+        def forward(self, frames):
+            return frames + self.rows(torch.zeros(len(frames), dtype=torch.int64)).sqrt()
+
+    model = Table()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for value, fine in ((1.0, True), (0.0, False)):
+        with torch.no_grad():
+            model.rows.weight.fill_(value)
+        if fine:
+            training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer)
+        else:
+            with pytest.raises(FloatingPointError, match="Every gradient"):
+                training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer)

@@ -1,27 +1,30 @@
 """`Agreement`: one backward pass whose gradient is what the environments agree on."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from types import TracebackType
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from mechlearn.agreement.compiled.step import CompiledStep, Doors, refusal
 from mechlearn.agreement.engine.analysis.refusals import check_model
 from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Record
 from mechlearn.agreement.engine.combining import combine_small, combine_sums, treats_components_alike
 from mechlearn.agreement.engine.delivery import cast_all, deliver
 from mechlearn.agreement.engine.explaining import Explanations, explained
-from mechlearn.agreement.engine.forward import OnePass
+from mechlearn.agreement.engine.forward import Complete, Form, OnePass
 from mechlearn.agreement.engine.masks import Masks
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.sums.batched import SMALL
+from mechlearn.agreement.inputs import READS
 from mechlearn.agreement.kernels.compiled import Compiled, load
 from mechlearn.agreement.kernels.library import BuildError
 from mechlearn.agreement.rules import Rule, Statistics, check_rule
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
-from mechlearn.arguments import check_flag, check_one_of
+from mechlearn.arguments import check_flag, check_one_of, worded
 from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, named
 
 
@@ -35,8 +38,8 @@ class Agreement:
     (`mechlearn.agreement.engine.layers`), one backward pass serves all environments. The rest takes the definition: one
     backward pass an environment, which is exact for every graph. `Record.paths` says which, `explain` why, and one warning what
     it costs. Nothing is put on the model, and nothing is kept from call to call but what `StandardErrors` asks for: what is
-    remembered, masks that are kept, how many steps were taken and the draw of halves. To go on where a run stopped, pickle the
-    agreement together with its model (``torch.save({"agreement": agreement, "model": model}, path)``) or begin these anew.
+    remembered, masks that are kept, how many steps were taken and the draw of halves. To go on where a run stopped, save
+    `state_dict` beside the model's.
 
     As with ``loss.backward()``, gradients are added to what ``.grad`` holds, and a parameter that the losses do not
     reach is left alone. Tensors outside the model receive the plain mean gradient. A scaled loss
@@ -85,6 +88,7 @@ class Agreement:
         ([[True, False]], {'weight': 0.5}, {'weight': 'layer'})
     """
 
+    @worded
     def __init__(
         self,
         model: nn.Module,
@@ -108,11 +112,13 @@ class Agreement:
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
         self._keep, self._keep_masks = _kept(model, keep)
+        self._statistics, self._normalise = statistics, normalise
         divided = _checked_norm(model, normalise)
         self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
         self._accumulated: Collected | None = None
         self._masks = self._masks_of(rule)
 
+    @worded
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
         """Add the combined gradient of the environments' mean losses to ``.grad`` and free the losses' graph.
 
@@ -134,6 +140,14 @@ class Agreement:
                 that rescales, is beyond the parameter's type, with ``refuse_nonfinite``. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
+
+        def form(needs: frozenset[str], complete: Complete, together: bool) -> Collected:
+            return self._onepass.form(losses, environments, needs, complete, self.refuse_nonfinite, together=together)
+
+        return self._backward(form, losses)
+
+    def _backward(self, form: Form, examples: Sized) -> Record:
+        """Combine what an engine forms of a step's environments, of so many examples, and fill ``.grad``."""
         masks = self._of_rule()
         masks.begin()
         gradients: dict[str, Tensor] = {}
@@ -157,12 +171,10 @@ class Agreement:
         if self._accumulated is None:
             self._onepass.forget()  # of a step that failed
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = self._onepass.form(
-                losses, environments, masks.needs, finish, together=together, refuse_nonfinite=self.refuse_nonfinite
-            )
-            _warn_if_single(found.ids, len(losses))
+            found = form(masks.needs, finish, together)
+            _warn_if_single(found.ids, len(examples))
         else:
-            self.accumulate(losses, environments)
+            self._accumulate(form)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found, self._accumulated = self._accumulated, None
             for name, sums in found.sums.items():
@@ -182,6 +194,7 @@ class Agreement:
         kept = {name: kept[name] for name in found.paths if name in kept}
         return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close(found.paths))
 
+    @worded
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
 
@@ -195,13 +208,21 @@ class Agreement:
         Raises:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
+
+        def form(needs: frozenset[str], complete: Complete, together: bool) -> Collected:
+            return self._onepass.form(losses, environments, needs, complete, self.refuse_nonfinite, together=together)
+
+        self._accumulate(form)
+
+    def _accumulate(self, form: Form) -> None:
+        """Add what an engine forms of further environments."""
         masks = self._of_rule()
         if self._accumulated is not None and masks.decides:
             self._accumulated.check(self.rule)
         if self._accumulated is None:
             self._onepass.forget()
         sums: dict[str, RunningSums] = {}
-        found = self._onepass.form(losses, environments, masks.needs, sums.__setitem__, self.refuse_nonfinite)
+        found = form(masks.needs, sums.__setitem__, False)
         found.sums = sums
         if self._accumulated is None:
             self._accumulated = found
@@ -247,6 +268,7 @@ class Agreement:
         self._accumulated = None
         self._onepass.forget()
 
+    @worded
     def explain(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Explanations:
         """Return for each parameter how `backward` would form its environment gradients, why, and what that costs.
 
@@ -260,6 +282,70 @@ class Agreement:
             TypeError, ValueError: as `backward`.
         """
         return explained(self._onepass, losses, environments, self._of_rule().needs)
+
+    def compile(
+        self, losses_of: Callable[..., Tensor], *, backend: str = "inductor", options: Mapping[str, object] | None = None
+    ) -> CompiledStep:
+        """Return a step that traces and compiles a function of losses, forward and backward pass in one.
+
+        Use it for a loop that would compile its model: compile through the agreement instead. The step is called with a batch
+        and its ids, ``record = step(x, y, environments=ids)``, and fills ``.grad`` as `backward` does, with the same masks.
+
+        It needs no formula for an operation: weight norm, a product of two parameters, a penalty in the losses and second
+        derivatives are served where the traced graph shows that environments stay apart. A call for which it does not, or that
+        cannot be traced as one graph, is the eager engine's, exact as ever; ``step.reason`` says why. Another number of
+        environments needs no new trace, another number of rows one.
+
+        Args:
+            losses_of: from the batch's tensors to (B,) losses, one for each row. What is not by row it closes over.
+            backend: "inductor" compiles; "aot_eager" runs the traced graph without a compiler.
+            options: of Inductor, such as {"triton.cudagraphs": True}.
+
+        Raises:
+            TypeError: no function.
+            ValueError: another backend.
+        """
+        if not callable(losses_of):  # pyright: ignore[reportUnnecessaryComparison]  # a public door
+            raise TypeError(
+                f"`losses_of` should be a function of a batch. Found {type(losses_of).__name__}. Pass a function that returns "
+                "one loss for each row."
+            )
+        check_one_of("backend", backend, ("inductor", "aot_eager"))
+
+        def refused(needs: frozenset[str]) -> str | None:
+            return refusal(needs, self._statistics, self._normalise)
+
+        forms = self._backward, self._accumulate, self._onepass.form
+        doors = Doors(self.model, *forms, READS if self._keep else frozenset(), refused, self.refuse_nonfinite)
+        return CompiledStep(doors, losses_of, backend, dict(options or {}))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what `StandardErrors` asks to remember between steps, as ``torch.load(weights_only=True)`` takes it.
+
+        Without memory or kept masks it is the number of steps and little else. Tensors are copies.
+
+        Raises:
+            ValueError: in the middle of a step, with environments accumulated.
+        """
+        self._check_between("saved")
+        return self._onepass.state(self._of_rule())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where another agreement of the same rule and model was; tensors are copied to the parameters' devices.
+
+        Raises:
+            TypeError: no state.
+            ValueError: a state of another rule or model, or in the middle of a step. Nothing is loaded then.
+        """
+        self._check_between("loaded")
+        self._onepass.load(state, self._of_rule())
+
+    def _check_between(self, what: str) -> None:
+        if self._accumulated is not None:
+            raise ValueError(
+                f"A state should be {what} between two steps. Found environments accumulated for the next one. Take that step, "
+                "or call discard(), before."
+            )
 
     def close(self) -> None:
         """Do nothing: there is nothing to remove. Kept so that ``with`` blocks may say how long an agreement is used."""
@@ -278,7 +364,7 @@ def _compiled_or_warn() -> Compiled | None:
         warnings.warn(
             f"kernel='compiled' should find a C compiler that works. Found {reason}. torch's operators are used, with "
             "the same masks; pass kernel='torch' to choose them.",
-            stacklevel=3,
+            stacklevel=4,
         )
         return None
 
@@ -325,5 +411,5 @@ def _warn_if_single(ids: Ids, examples: int) -> None:
         warnings.warn(
             f"All {examples} losses belong to environment {named(ids, 0)}. With a single environment there is nothing to agree "
             "on: give each site, camera or simulator an id of its own.",
-            stacklevel=3,
+            stacklevel=5,
         )

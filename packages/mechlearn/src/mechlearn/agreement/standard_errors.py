@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mechlearn.arguments import check_decay, check_kind, check_one_of, check_whole
+from mechlearn.arguments import Choice, check_decay, check_kind, check_one_of, check_whole
 
 
 @dataclass(frozen=True)
-class StandardErrors:
+class StandardErrors(Choice):
     """How the spread of an environment's examples is seen, over how many steps, and how often.
 
     Args:

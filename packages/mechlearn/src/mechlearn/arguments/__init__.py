@@ -6,6 +6,8 @@ cost nothing to check. Its values cost a pass, and on an accelerator a wait: the
 decision or a loss, not in the forward pass of every layer.
 """
 
+from mechlearn.arguments.keywords import Choice as Choice
+from mechlearn.arguments.keywords import worded as worded
 from mechlearn.arguments.kinds import check_callable as check_callable
 from mechlearn.arguments.kinds import check_each as check_each
 from mechlearn.arguments.kinds import check_kind as check_kind
@@ -31,3 +33,4 @@ from mechlearn.arguments.tensors import check_result as check_result
 from mechlearn.arguments.tensors import check_shape as check_shape
 from mechlearn.arguments.tensors import check_tensor as check_tensor
 from mechlearn.arguments.tensors import ends as ends
+from mechlearn.arguments.tensors import first_nonfinite as first_nonfinite

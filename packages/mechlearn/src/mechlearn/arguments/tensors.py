@@ -1,7 +1,7 @@
 """Tensors of a shape, a type and a place, their values, and generators of random numbers."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Generator, Tensor
@@ -122,6 +122,24 @@ def all_finite(value: Tensor) -> bool:
         return math.isfinite(value.detach().sum()) or bool(value.detach().isfinite().all())
     except RuntimeError:  # what torch.func.vmap says of a batch that it hides
         return True
+
+
+def first_nonfinite(tensors: Sequence[Tensor]) -> int | None:
+    """Return the position of a tensor that holds NaN or infinity, None where there is none; with one wait for a device.
+
+    >>> import torch
+    >>> first_nonfinite([torch.ones(2), torch.tensor([1.0, torch.nan])])
+    1
+    """
+    if not tensors:
+        return None
+    sums = [tensor.detach().sum() for tensor in tensors]  # of finite numbers a sum may overflow: then each is looked at
+    finite = torch.stack([one.isfinite().to(sums[0].device) for one in sums]).tolist()
+    for place, (tensor, fine) in enumerate(zip(tensors, finite, strict=True)):
+        numbers = tensor.detach().coalesce().values() if tensor.is_sparse else tensor
+        if not fine and not all_finite(numbers):
+            return place
+    return None
 
 
 def ends(value: Tensor) -> tuple[float | int, ...]:

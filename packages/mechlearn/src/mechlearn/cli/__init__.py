@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import NoReturn, Protocol
 
 from mechlearn.cli import fit, predict
-from mechlearn.cli.common import CommandError, UsageError, complain, stoppable, suggestion
+from mechlearn.cli.common import CommandError, UsageError, complain, printable, stoppable, suggestion
 
 COMMANDS: dict[str, ModuleType] = {"fit": fit, "predict": predict}
 """By name, each with its sentence, its options and what it does with them and with the words that are none."""
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for program in _programs():
             if words[0] in program.commands:
                 return program.main(words)
-    with stoppable():
+    with stoppable(), printable():
         return _main(words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import io
 import json
 import os
 import re
@@ -82,6 +83,10 @@ def shown(path: Path) -> str:
 def print_json(content: object) -> None:
     """Print the one JSON object of a command; what a terminal would obey is spelled out."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # JSON has a spelling of its own for what an encoding lacks
+        text = json.dumps(content, indent=2, allow_nan=False)
     print(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
@@ -127,6 +132,20 @@ class Stopped(KeyboardInterrupt):
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__()
         self.number = int(number)
+
+
+@contextlib.contextmanager
+def printable() -> Generator[None, None, None]:
+    """In here stdout spells out what its encoding lacks, such as a column's name in another script, as a string of Python."""
+    stream = sys.stdout
+    before = stream.errors if isinstance(stream, io.TextIOWrapper) else None
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        if isinstance(stream, io.TextIOWrapper) and not stream.closed:
+            stream.reconfigure(errors=before)
 
 
 @contextlib.contextmanager

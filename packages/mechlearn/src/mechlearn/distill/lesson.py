@@ -21,7 +21,7 @@ MEASURES = (None, "loss", "gradient")
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Lesson(arguments.Choice):
     """A teacher with privileged data, its student without, and what the one asks of the other.
 
     The student is trained on L_train = L_y + alpha L_h (paper, algorithm 1, lines 4 to 8).

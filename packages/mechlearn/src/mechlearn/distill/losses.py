@@ -32,7 +32,7 @@ REDUCTIONS = ("mean", "sum")
 
 
 @dataclass(frozen=True)
-class HiddenSquaredError:
+class HiddenSquaredError(arguments.Choice):
     """The squared error of all supervised units: (h_k - h*_k)^2, averaged or added over k.
 
     Half numbers are squared and added in float32 and returned so, as what comes of them may be larger than they can say.
@@ -58,7 +58,7 @@ class HiddenSquaredError:
 
 
 @dataclass(frozen=True)
-class GatedSquaredError:
+class GatedSquaredError(arguments.Choice):
     """The gated squared error sum_k sigmoid(m_k / 2 - 1) (h_k - h*_k)^2 (paper 4.3, thesis appendix C.2.2.2).
 
     Half numbers are squared and added in float32, as in `HiddenSquaredError`.
@@ -98,7 +98,7 @@ class GatedSquaredError:
 
 
 @dataclass(frozen=True)
-class KullbackLeibler:
+class KullbackLeibler(arguments.Choice):
     """KL(softmax(h*) || softmax(h)) over the last dimension, for a teacher of the student's logits (task B, paper 4.1).
 
     Half numbers are compared in float32.

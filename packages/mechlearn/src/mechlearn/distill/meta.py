@@ -1,6 +1,7 @@
 """`meta_gradient`: how the student's validation loss after n inner steps depends on the teacher's parameters."""
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import torch
@@ -12,7 +13,7 @@ from mechlearn.distill.examples.batches import Batches, Labelled, check_batches,
 from mechlearn.distill.forward.noise import no_draws
 from mechlearn.distill.forward.students import student_function
 from mechlearn.distill.lesson import Lesson
-from mechlearn.distill.optimisers.counterparts import rule_of
+from mechlearn.distill.optimisers.counterparts import rule_of, unrolled_by
 from mechlearn.distill.optimisers.inner import Inner, InnerState
 from mechlearn.distill.strategies import Strategy, Unroll, check_strategy
 from mechlearn.distill.strategies.coefficients import measured
@@ -20,6 +21,7 @@ from mechlearn.distill.strategies.fit import check_fit, check_start
 from mechlearn.distill.strategies.inner_problem import InnerProblem, Point, Solved
 from mechlearn.distill.strategies.unrolling import check_clip
 from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.functional import borrowed
 from mechlearn.params import Params, parameters_of
 
 
@@ -43,6 +45,7 @@ class MetaGradient(NamedTuple):
     student: Params
 
 
+@arguments.worded
 @torch.enable_grad()
 def meta_gradient(
     lesson: Lesson,
@@ -64,7 +67,8 @@ def meta_gradient(
         lesson: student, teacher and their losses.
         batches: (n, B, ...) inputs, privileged data and labels, in the order of the inner steps.
         validation: inputs and labels of the outer loss.
-        inner: the inner optimiser: `SGD`, `Adam`, or one of torch's that has a counterpart (its settings alone are read).
+        inner: the inner optimiser: `SGD`, `Adam`, or one of torch's that has a counterpart, whose settings are read. One of
+            torch's that holds a part of the student unrolls that part; the rest is constant.
         strategy: how to differentiate: `Unroll`, `Checkpoint` and `Adjoint` are exact; `Truncated` and `Implicit` are
             approximations.
         start: the inner optimiser's state before the first step; None starts fresh. See `state_from` for a warm start.
@@ -87,19 +91,31 @@ def meta_gradient(
     batches, validation = check_batches(batches), check_labelled(validation)
     arguments.check_graphs("A meta-gradient should be found")
     teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
-    hoisted = teaching.checked_hoist(batches.privileged)
-    params = parameters_of(lesson.student)
-    point = Point(params, start if start is not None else rule.init(params))
+    own = {name: tensor.clone() for name, tensor in parameters_of(lesson.student).items()}  # a pass may write into them
+    names = unrolled_by(inner, lesson.student)
+    params = {name: own[name] for name in names}
+    point = Point(params, rule.init(params) if start is None else _of_part(start, names))
     check_start(point, rule)
-    with student_function(lesson.student, lesson.layers) as function:
-        problem = InnerProblem(function, lesson, batches, hoisted.signals, hoisted.layout, validation, point, rule)
-        check_fit(problem)
-        problem = measured(problem)
-        with no_draws("An inner step", lesson.student, (lesson.label_loss, lesson.teaching_loss)):
-            solved = strategy.solve(problem)
-    del problem
-    hoisted = hoisted._replace(signals=())  # read no more, and as large as their gradients
-    return finished(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
+    with borrowed(lesson.student, lesson.teacher):
+        hoisted = teaching.checked_hoist(batches.privileged)
+        with student_function(lesson.student, lesson.layers, names) as function:
+            problem = InnerProblem(function, lesson, batches, hoisted.signals, hoisted.layout, validation, point, rule)
+            check_fit(problem)
+            problem = measured(problem)
+            with no_draws("An inner step", lesson.student, (lesson.label_loss, lesson.teaching_loss)):
+                solved = strategy.solve(problem)
+        del problem
+        hoisted = hoisted._replace(signals=())  # read no more, and as large as their gradients
+        gradients = teaching.pull_back(hoisted, batches.privileged, solved.cotangents)
+    return finished(solved._replace(params=own | solved.params), gradients, clip)
+
+
+def _of_part(start: InnerState, names: Collection[str]) -> InnerState:
+    """Return a state without the moments of parameters that do not unroll; what is no state is refused elsewhere."""
+    if not isinstance(start, InnerState):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
+        return start
+    parts = {moment: {n: one for n, one in values.items() if n in names} for moment, values in start.moments.items()}
+    return start._replace(moments=parts)
 
 
 def finished(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:

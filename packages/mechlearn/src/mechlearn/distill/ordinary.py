@@ -23,11 +23,13 @@ from mechlearn.distill.strategies.coefficients import coefficient
 from mechlearn.distill.teachers.hoisting import Teaching
 from mechlearn.distill.teachers.signals import unpack
 from mechlearn.distill.teachers.targets import Targets, check_targets
+from mechlearn.functional import borrowed
 
 AT_A_TIME = 64
 """Batches whose targets are held together."""
 
 
+@arguments.worded
 def teach(
     lesson: Lesson,
     examples: Examples,
@@ -56,7 +58,7 @@ def teach(
 
     Raises:
         ValueError, TypeError: as `Distillation` and its `student_steps`.
-        FloatingPointError: a loss that is not finite.
+        FloatingPointError: a loss or a gradient that is not finite.
     """
     arguments.check_kind("lesson", lesson, Lesson, "a mechlearn.distill.Lesson")
     examples = check_examples(examples)
@@ -105,7 +107,8 @@ class _Course:
         """Take a step with each of the batches."""
         arguments.check_graphs("Ordinary steps should be taken")
         lesson, optimizer = self.lesson, self.optimizer
-        signals, layout = (self.teaching.signals if self.taken else self.teaching.checked_signals)(rows.privileged)
+        with borrowed(lesson.teacher):
+            signals, layout = (self.teaching.signals if self.taken else self.teaching.checked_signals)(rows.privileged)
         label_losses: list[float] = []
         teaching_losses: list[float] = []
         with captured(lesson.student, lesson.layers) as found, torch.enable_grad():
@@ -122,10 +125,26 @@ class _Course:
                     self.alpha = coefficient(lesson, label_loss, teaching_loss, _trained(lesson))
                 optimizer.zero_grad()
                 (label_loss + self.alpha * teaching_loss).backward()
+                _check_gradients(lesson, self.taken)
                 optimizer.step()
                 self.taken += 1
         optimizer.zero_grad()
         return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
+
+
+def _check_gradients(lesson: Lesson, taken: int) -> None:
+    """Refuse gradients that are not finite, as a finite loss may have.
+
+    Raises:
+        FloatingPointError: says of which parameter; the student has not moved.
+    """
+    own = {name: p.grad for name, p in lesson.student.named_parameters() if p.grad is not None}
+    place = arguments.first_nonfinite(list(own.values()))
+    if place is not None:
+        raise FloatingPointError(
+            f"Every gradient should be finite. Found NaN or infinity in that of {list(own)[place]!r}, of a finite loss at step "
+            f"{taken + 1}. Look for roots, logarithms and divisions at their ends in student and losses."
+        )
 
 
 def forget_casts(device: torch.device) -> None:

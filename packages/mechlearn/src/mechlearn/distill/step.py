@@ -49,6 +49,7 @@ class Distillation:
         TypeError: a student's optimiser that cannot be differentiated, where it should be.
     """
 
+    @arguments.worded
     def __init__(
         self,
         lesson: Lesson,
@@ -108,12 +109,13 @@ class Distillation:
             self._redraw()
         plan = self.unrolling
         rule = plan.rule(self.student_optimizer)
+        inner = plan.inner if isinstance(plan.inner, torch.optim.Optimizer) else rule  # torch's may hold a part of the student
         try:
             found = meta_gradient(
                 self.lesson,
                 Batches(*self.examples.rows(self._inner_rows.take(plan.steps))),
                 validation_batch(self.examples, self.split, self.unrolling, self.generator),
-                rule,
+                inner,
                 plan.strategy,
                 start=state_from(self.student_optimizer, self.lesson.student, rule) if plan.moments == "student" else None,
                 clip=plan.clip,
@@ -127,6 +129,7 @@ class Distillation:
         skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
         return MetaRecord(loss, found.training_losses, found.nonfinite, found.clipped, norm, skipped)
 
+    @arguments.worded
     def student_steps(self, count: int) -> StudentRecord:
         """Take ordinary steps of the student on L_y + alpha L_h with the present teacher.
 

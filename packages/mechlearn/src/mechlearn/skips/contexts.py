@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from mechlearn.arguments import check_shape, check_whole
+from mechlearn.arguments import Choice, check_shape, check_whole
 from mechlearn.skips.simulators.options import Options
 from mechlearn.trajectories import Trajectories
 from mechlearn.trajectories.conversions import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Actions:
+class Actions(Choice):
     """Actions, or whatever else is known for every frame and not predicted.
 
     A model at frame t is given the actions of frames t .. t + window - 1, because it may skip as many frames. It is never told

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from mechlearn.arguments import Choice
 from mechlearn.losses import Loss, frame_of, largest_target
 from mechlearn.skips.contexts import Context, fitting
 from mechlearn.skips.sampling import Sampled
@@ -25,7 +26,7 @@ _SLACK = 1 + 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Dynamics:
+class Dynamics(Choice):
     """A dynamics model f and its loss, with what the model sees beside frames and what its predictions stand for.
 
     Source: f and L of thesis section 2.2. A context and targets are those of one batch of trajectories.

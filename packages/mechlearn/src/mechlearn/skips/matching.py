@@ -1,14 +1,16 @@
 """`match`: run a dynamics model along trajectories and match what it predicts with later frames (thesis algorithm 1)."""
 
+from collections import abc
 from collections.abc import Sequence
+from contextlib import contextmanager
 from typing import Protocol, get_args, runtime_checkable
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 from torch.nn import Module
 from torch.optim import Optimizer
 
-from mechlearn.arguments import check_kind, check_one_of
+from mechlearn.arguments import check_kind, check_one_of, first_nonfinite, worded
 from mechlearn.skips.dynamics import Dynamics, check_dynamics
 from mechlearn.skips.matched import Average, Matched, Steps
 from mechlearn.skips.predicting import Predictor
@@ -27,6 +29,7 @@ class Matching(Protocol):
         ...
 
 
+@worded
 def match(
     dynamics: Dynamics,
     trajectories: Trajectories,
@@ -81,6 +84,7 @@ def match(
     return matching.along(predictor).matched(average)
 
 
+@worded
 def training_step(
     dynamics: Dynamics,
     trajectories: Trajectories,
@@ -110,7 +114,8 @@ def training_step(
     Raises:
         TypeError, ValueError: those of `match`; what is no optimiser, one of another model, or LBFGS, which needs a closure; a
             loss that no parameter has a part in, of a frozen model or within `torch.no_grad`.
-        FloatingPointError: the loss is not finite, or a prediction that is kept; parameters and optimiser are as they were.
+        FloatingPointError: the loss is not finite, or a gradient of it, or a prediction that is kept; parameters, gradients
+            and optimiser are as they were.
     """
     check_optimizer(dynamics, optimizer)
     matched = match(
@@ -123,8 +128,10 @@ def training_step(
         keep_predictions=keep_predictions,
     )
     _check_loss(matched)
-    optimizer.zero_grad()
-    matched.loss.backward()
+    with _gradients_put_back(dynamics, optimizer):
+        optimizer.zero_grad()
+        matched.loss.backward()
+        _check_gradients(optimizer)
     optimizer.step()
     return matched
 
@@ -162,6 +169,37 @@ def _check_seen(trajectories: Trajectories) -> None:
             "Matches are chosen by the values of predictions. Found a transform of torch.func (grad, vmap, ...) around "
             "`match`, which hides them. Differentiate the loss with backward() or torch.autograd.grad."
         ) from error
+
+
+@contextmanager
+def _gradients_put_back(dynamics: Dynamics, optimizer: Optimizer) -> abc.Generator[None]:
+    """Put the gradients of optimiser and model back as they were, if the block fails."""
+    held: list[Tensor] = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    # An optimiser's are replaced; those of the rest are added to, where they are.
+    others = list(dynamics.model.parameters()) if isinstance(dynamics.model, Module) else []
+    own = {id(parameter) for parameter in held}
+    before: list[tuple[Tensor, Tensor | None, Tensor | None]] = [(parameter, parameter.grad, None) for parameter in held]
+    for parameter in others:
+        if id(parameter) not in own:
+            before.append((parameter, parameter.grad, None if parameter.grad is None else parameter.grad.clone()))
+    try:
+        yield
+    except BaseException:
+        for parameter, gradient, value in before:
+            parameter.grad = gradient if value is None else value
+        raise
+
+
+def _check_gradients(optimizer: Optimizer) -> None:
+    """Refuse gradients that are not finite, as a finite loss may have: of a root at 0, or of a factor of 0 at infinity."""
+    held: list[Tensor] = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    gradients = [parameter.grad for parameter in held if parameter.grad is not None]
+    place = first_nonfinite(gradients)
+    if place is not None:
+        raise FloatingPointError(
+            f"Every gradient should be finite. Found NaN or infinity in one of shape {tuple(gradients[place].shape)}, of a "
+            "loss that is finite. Look for roots, logarithms and divisions in model and loss; nothing was changed."
+        )
 
 
 def _check_loss(matched: Matched) -> None:

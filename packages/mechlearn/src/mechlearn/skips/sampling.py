@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from mechlearn.arguments import check_callable, check_each, check_one_of
+from mechlearn.arguments import Choice, check_callable, check_each, check_one_of
 
 Noise = Literal["normal", "uniform"]
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class Sampled(Choice):
     """A `feedback` of `Dynamics` for stochastic models: the next input is a sample of what was predicted.
 
     Every trajectory has a stream of noise of its own, seeded by one number that is drawn from the generator that `match` or

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from mechlearn.arguments import check_kind
+from mechlearn.arguments import check_kind, worded
 from mechlearn.surfaces.consistency.definition import Consistency
 from mechlearn.surfaces.consistency.score import Score, inconsistency
 from mechlearn.surfaces.landscape import Landscape
@@ -98,6 +98,7 @@ class Audit(NamedTuple):
         return [{**parameter._asdict(), "contribution": contributions.get(parameter.name)} for parameter in self.parameters]
 
 
+@worded
 def audit(
     model: nn.Module,
     loss: Loss,

@@ -4,7 +4,8 @@ Index conventions: e is the position of an environment, n the number of paramete
 streamed: an environment's loss is a sum of parts, one for each batch that has examples of it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -53,7 +54,8 @@ class Landscape:
         """Return L_e at theta, or at the point."""
         with torch.no_grad():
             theta = self.point if theta is None else theta
-            return float(sum(cost(predict(theta)) for predict, cost in self.parts(e)))
+            with _closed(self.parts(e)) as parts:
+                return float(sum(cost(predict(theta)) for predict, cost in parts))
 
     @torch.enable_grad()
     def gradient(self, e: int, theta: Float[Tensor, " n"] | None = None) -> tuple[float, Float[Tensor, " n"]]:
@@ -64,11 +66,12 @@ class Landscape:
         """
         check_graphs("Gradients should be taken")
         value, total = 0.0, None
-        for predict, cost in self.parts(e):
-            leaf = (self.point if theta is None else theta).detach().requires_grad_()
-            loss = cost(predict(leaf))
-            (gradient,) = torch.autograd.grad(loss, leaf, materialize_grads=True)
-            value, total = value + float(loss.detach()), _add(total, gradient)
+        with _closed(self.parts(e)) as parts:
+            for predict, cost in parts:
+                leaf = (self.point if theta is None else theta).detach().requires_grad_()
+                loss = cost(predict(leaf))
+                (gradient,) = torch.autograd.grad(loss, leaf, materialize_grads=True)
+                value, total = value + float(loss.detach()), _add(total, gradient)
         return value, torch.zeros_like(self.point) if total is None else total
 
     @torch.enable_grad()
@@ -81,8 +84,9 @@ class Landscape:
         check_graphs("Gradients should be taken")
         times = _hessian_product if curvature == "hessian" else _gauss_newton_product
         total: Tensor | None = None
-        for part in self.parts(e):
-            total = _add(total, times(part, self.point.detach().requires_grad_(), vector))
+        with _closed(self.parts(e)) as parts:
+            for part in parts:
+                total = _add(total, times(part, self.point.detach().requires_grad_(), vector))
         return torch.zeros_like(self.point) if total is None else total
 
     def hessian(self, e: int, curvature: Curvature = "hessian") -> Float[Tensor, "n n"]:
@@ -90,6 +94,16 @@ class Landscape:
         rows = [self.product(e, unit, curvature) for unit in torch.eye(len(self.point)).to(self.point)]
         matrix = torch.stack(rows)
         return (matrix + matrix.T) / 2
+
+
+@contextmanager
+def _closed(parts: Iterable[Part]) -> Generator[Iterable[Part]]:
+    """End an iteration with the block, where one of the parts has failed, too: what it holds is given back at once."""
+    try:
+        yield parts
+    finally:
+        if isinstance(parts, Generator):
+            parts.close()
 
 
 def _add(total: Tensor | None, term: Tensor) -> Tensor:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 
-from mechlearn.arguments import check_callable, check_kind
+from mechlearn.arguments import check_callable, check_kind, worded
 from mechlearn.environments import EnvironmentIds, batch_norms_in_train_mode, partition
+from mechlearn.functional import borrowed, call
 from mechlearn.surfaces.landscape import Landscape, Part
 
 Batches = Iterable[tuple[Any, Tensor, EnvironmentIds]]
@@ -21,11 +21,13 @@ Loss = Callable[[Any, Any], Tensor]
 """From outputs and targets to one unreduced loss for each example."""
 
 
+@worded
 def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landscape:
     """Return the landscape of a model's trainable parameters over the environments of some data.
 
-    The model is called through `torch.func.functional_call` on copies of its parameters and buffers, and stays as it is:
-    weights, gradients, buffers and mode. L_e is the mean loss over all examples of environment e, whatever their batch.
+    The model is called on copies of its parameters and buffers, and is given back as it was (`mechlearn.functional`):
+    weights, gradients, buffers, mode and whatever its forward pass notes. L_e is the mean loss over all examples of
+    environment e, whatever their batch.
 
     Args:
         model: any module in eval mode, or one whose layers do the same in both modes.
@@ -60,18 +62,21 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
     shapes = {name: parameter.shape for name, parameter in trainable.items()}
     lengths = [parameter.numel() for parameter in trainable.values()]
 
-    def call(theta: Tensor, inputs: object) -> Tensor:
+    def predicted(theta: Tensor, inputs: object) -> Tensor:
         # One split, not a slice for each parameter: the gradient of a slice is as long as theta.
         pieces = zip(shapes.items(), theta.split(lengths), strict=True)
-        state = {**fixed, **{name: piece.view(shape) for (name, shape), piece in pieces}}
+        copies = {name: tensor.clone() for name, tensor in fixed.items()}  # what one pass writes, the next must not see
+        state = {**copies, **{name: piece.view(shape) for (name, shape), piece in pieces}}
         return called(model, state, inputs)
 
     def parts(e: int) -> Iterator[Part]:
-        for inputs, targets, found in batches:
-            rows = _ids_of(found) == ids[e]
-            if bool(rows.any()):
-                kept = _rows(inputs, rows), _rows(targets, rows)
-                yield _part(partial(call, inputs=kept[0]), partial(_losses, loss, kept[1], int(rows.sum())), sizes[ids[e]])
+        with borrowed(model):  # as long as a part is in use: a loss may read what the forward pass has noted
+            for inputs, targets, found in batches:
+                rows = _ids_of(found) == ids[e]
+                if bool(rows.any()):
+                    kept = _rows(inputs, rows), _rows(targets, rows)
+                    cost = partial(_losses, loss, kept[1], int(rows.sum()))
+                    yield _part(partial(predicted, inputs=kept[0]), cost, sizes[ids[e]])
 
     point = torch.cat([parameter.detach().flatten() for parameter in trainable.values()])
     return Landscape(point, ids, parts, names)
@@ -80,8 +85,8 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
 def called(model: nn.Module, state: Mapping[str, Tensor], inputs: object) -> Any:  # noqa: ANN401  # what the model returns
     """Return what a model makes of a batch's inputs with other parameters: positional ones of a tuple or list, named ones."""
     if isinstance(inputs, Mapping):
-        return functional_call(model, dict(state), (), dict(inputs))
-    return functional_call(model, dict(state), tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,))
+        return call(model, state, (), inputs)
+    return call(model, state, inputs if isinstance(inputs, tuple | list) else (inputs,))
 
 
 def _part(predict: Callable[[Tensor], Tensor], losses: Callable[[Tensor], Tensor], size: int) -> Part:

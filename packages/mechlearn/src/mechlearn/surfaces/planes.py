@@ -27,6 +27,7 @@ from mechlearn.arguments import (
     check_params,
     check_shape,
     check_whole,
+    worded,
 )
 from mechlearn.environments import EnvironmentIds
 from mechlearn.nn.stacks import dense_layers, through
@@ -56,6 +57,7 @@ class Surface(NamedTuple):
         return self.losses(parameters).mean()
 
 
+@worded
 def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics: Statistics | None = None) -> Surface:
     """Return a model's loss as a function of its trainable parameters, evaluated as in eval mode.
 
@@ -136,6 +138,7 @@ class _Losses(NamedTuple):
         return total
 
 
+@worded
 def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor, " n"], chunk: int = 128) -> Tensor:
     """Return L(theta + a d) at each a: (n,), or (G, n) of a loss with environments.
 
@@ -156,6 +159,7 @@ def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor
     return _evaluated(loss, parameters, [direction], points, chunk).movedim(0, -1)
 
 
+@worded
 def plane(
     loss: Function, parameters: Params, first: Params, second: Params, at: Sequence[Float[Tensor, " _"]], chunk: int = 128
 ) -> Tensor:

@@ -55,6 +55,7 @@ from mechlearn.tables.reading_in import (
     Scaling,
     Table,
     check_finite,
+    check_known,
     is_missing,
     one_dimensional,
     plain,
@@ -362,6 +363,7 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         Raises:
             TypeError, ValueError: a table, settings or groups that cannot be.
         """
+        check_known(y)
         x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2))
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
@@ -396,6 +398,7 @@ class AgreementRegressor(RegressorMixin, _Agreeing):
         Raises:
             TypeError, ValueError: a table, settings or groups that cannot be.
         """
+        check_known(y)
         x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2))
         target = column_or_1d(y, dtype=np.float64)
         check_finite("y", target)

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.func import functional_call
 
+from mechlearn.functional import call
 from mechlearn.params import Params
 from mechlearn.tables.fitting import Sites, row_losses
 from mechlearn.tables.reading_in import Numbers
@@ -44,7 +44,7 @@ class Architecture:
     def outputs(self, params: Params, x: Float[Tensor, "n j"]) -> Float[Tensor, "m n k"]:
         """Return what each member makes of the rows, in evaluation mode."""
         self.module.eval()
-        return torch.stack([functional_call(self.module, member, (x,)) for member in _members(params)])
+        return torch.stack([call(self.module, member, (x,)) for member in _members(params)])
 
     def site_gradients(self, params: Params, sites: Sites) -> Params:
         """Return the gradient of each site's mean loss, (E, M, *shape) for each parameter, in training mode."""
@@ -54,7 +54,7 @@ class Architecture:
 
     def _by_site(self, member: Params, sites: Sites) -> list[Params]:
         leaves = {name: values.detach().requires_grad_() for name, values in member.items()}
-        losses = row_losses(functional_call(self.module, leaves, (sites.x,)), sites.y, sites.task) * sites.shares()
+        losses = row_losses(call(self.module, leaves, (sites.x,)), sites.y, sites.task) * sites.shares()
         wanted, found = list(leaves.values()), list[Params]()
         for rows in sites.slices():
             gradients = torch.autograd.grad(losses[rows].sum(), wanted, retain_graph=True, materialize_grads=True)

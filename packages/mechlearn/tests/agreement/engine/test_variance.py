@@ -1,6 +1,7 @@
 """Standard errors in one pass against every example's gradient, and what rules make of them."""
 
 import copy
+import inspect
 import pickle
 from enum import Enum
 from itertools import pairwise
@@ -467,10 +468,10 @@ def test_a_step_that_fails_is_not_remembered(parts, refuses):
                 else:
                     agreement.backward(failed, ids)
                 # Halves are drawn step by step: those of the steps behind are to be the same.
-                agreement._onepass._gathering._generator.set_state(state)
+                agreement._onepass._gathering.generator.set_state(state)
             model.zero_grad()
             agreement.backward(model(x).pow(2).sum(1), ids)
-            state = agreement._onepass._gathering._generator.get_state()
+            state = agreement._onepass._gathering.generator.get_state()
             masks.append(model.weight.grad.clone())
         found.append(masks)
     for one, other in zip(*found, strict=True):
@@ -560,7 +561,7 @@ def test_masks_of_a_step_that_failed_are_forgotten():
     agreement = Agreement(model, FailsOnce())
     with pytest.raises(ArithmeticError):
         agreement.backward(model(x, both=True), ids)
-    (made,) = agreement._masks._held
+    (made,) = agreement._masks.held
     of_name = {"always.weight": model.always, "sometimes.weight": model.sometimes}
     (other,) = of_name.keys() - {made}
     agreement.backward(of_name[other](x)[:, 0], ids)
@@ -634,9 +635,9 @@ class Counted(torch.autograd.Function):
 def test_backward_passes_of_clusters_are_counted(parts, passes, unit):
     model, ids = nn.Linear(3, 1), torch.arange(16) % 4
     agreement = Agreement(model, Qualitative(errors=StandardErrors(parts=parts)))
-    drawn = agreement._onepass._gathering._generator.get_state()
+    drawn = agreement._onepass._gathering.generator.get_state()
     explained = agreement.explain(Counted.apply(model(torch.randn(16, 3)))[:, 0], ids)
-    assert torch.equal(agreement._onepass._gathering._generator.get_state(), drawn)  # the step draws the halves it would have
+    assert torch.equal(agreement._onepass._gathering.generator.get_state(), drawn)  # the step draws the halves it would have
     assert f"{passes} backward passes, one for each environment's {unit}" in explained[0].cost
     Counted.passes = 0
     with pytest.warns(UserWarning, match=f"one backward pass for each environment's {unit}, here {passes}"):
@@ -673,6 +674,86 @@ def test_an_agreement_that_was_pickled_goes_on_where_it_was():
         assert all(torch.equal(record.masks["weight"], records[0].masks["weight"]) for record in records)
         if step == 2:
             twin = pickle.loads(pickle.dumps(agreement))
+
+
+@pytest.mark.parametrize("parts", ["halves", "examples"])
+@pytest.mark.parametrize("names", [[0, 1, 2, 3], ["north", "south", "east", "west"]], ids=["numbers", "words"])
+def test_a_state_that_was_loaded_as_weights_goes_on_where_it_was(parts, names, tmp_path):
+    torch.manual_seed(0)
+    model = nn.Linear(6, 4)
+    rows = dict.fromkeys(names, 100)
+    rule = Qualitative(0.5, errors=StandardErrors(parts=parts, memory=0.5, every=2, rows=rows))
+    agreement, twin = Agreement(model, rule, keep="masks"), None
+    for step in range(7):
+        x, ids = torch.randn(40, 6), [names[k % 4] for k in range(40)]
+        records = [a.backward((a.model(x) ** 2).sum(1), ids) for a in (agreement, twin) if a is not None]
+        for record in records:
+            assert all(torch.equal(record.masks[name], mask) for name, mask in records[0].masks.items())
+        if twin is not None:
+            for own, other in zip(agreement.model.parameters(), twin.model.parameters(), strict=True):
+                assert torch.equal(own.grad, other.grad)
+        if step == 2:
+            torch.save(agreement.state_dict(), tmp_path / "state.pt")
+            twin = Agreement(copy.deepcopy(model), rule, keep="masks")
+            twin.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+            agreement.model.zero_grad()
+            twin.model.zero_grad()
+
+
+def test_a_state_is_a_copy_and_what_is_loaded_is_one():
+    torch.manual_seed(0)
+    model, rule = nn.Linear(6, 4), Qualitative(0.5, errors=StandardErrors(parts="halves", memory=0.5, every=2))
+    agreement, twin = Agreement(model, rule), Agreement(model, rule)
+    ids = torch.arange(40) % 4
+    agreement.backward((model(torch.randn(40, 6)) ** 2).sum(1), ids)
+    state = agreement.state_dict()
+    twin.load_state_dict(state)
+    for _ in range(2):
+        agreement.backward((model(torch.randn(40, 6)) ** 2).sum(1), ids)
+    assert described(twin.state_dict()) == described(state) != described(agreement.state_dict())
+
+
+def described(state):
+    if isinstance(state, torch.Tensor):
+        return state.tolist()
+    if isinstance(state, dict):
+        return {name: described(value) for name, value in state.items()}
+    return [described(value) for value in state] if isinstance(state, list) else state
+
+
+def test_rules_without_memory_have_a_state_too(tmp_path):
+    model = nn.Linear(2, 1)
+    agreement = Agreement(model, AndMask(1.0))
+    agreement.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    torch.save(agreement.state_dict(), tmp_path / "state.pt")
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    assert (state["step"], state["memories"], state["ids"]) == (1, {}, None)
+    agreement.load_state_dict(state)
+
+
+def test_states_that_do_not_fit_are_refused_and_nothing_is_loaded():
+    model, rule = nn.Linear(2, 1), Qualitative(errors=StandardErrors(memory=0.5))
+    agreement = Agreement(model, rule)
+    agreement.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    state = agreement.state_dict()
+    for changed, error, sentence in (
+        ({"rule": repr(rule)}, ValueError, "Found none for 'step'"),
+        ({**state, "generator": None}, ValueError, "Found none for 'generator'"),
+        ({**state, "rule": "AndMask()"}, ValueError, r"should be of the same rule, Qualitative.*Found one of AndMask\(\)"),
+    ):
+        with pytest.raises(error, match=sentence):
+            agreement.load_state_dict(changed)
+    with pytest.raises(TypeError, match="should be a dictionary"):
+        inspect.unwrap(agreement.load_state_dict)(agreement, [])
+    other = Agreement(nn.Linear(3, 1), rule)
+    with pytest.raises(ValueError, match=r"the same model. Found \(1, 2\) for 'weight', where the model has \(1, 3\)"):
+        other.load_state_dict(state)
+    assert described(agreement.state_dict()) == described(state)
+    assert other.state_dict()["ids"] is None
+    agreement.accumulate(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    for call in (agreement.state_dict, lambda: agreement.load_state_dict(state)):
+        with pytest.raises(ValueError, match="between two steps"):
+            call()
 
 
 def test_bad_input():

@@ -8,7 +8,7 @@ from torch import nn
 import skips_oracles as oracles
 from cpu_alone import ON_A_GPU
 from mechlearn.losses import SquaredError
-from mechlearn.skips import Aligned, Dynamics, Greedy, SoftAligned, SoftGreedy, match
+from mechlearn.skips import Aligned, Dynamics, Greedy, SoftAligned, SoftGreedy, match, training_step
 from mechlearn.testing import check_matching
 from mechlearn.trajectories import Trajectories
 
@@ -148,3 +148,64 @@ def mixed(matching):
 def test_what_cannot_be_is_refused(make, error, sentence):
     with pytest.raises(error, match=sentence):
         make()
+
+
+def barred(prediction, frames):
+    """A loss of infinity at frames beyond 50, whose derivative is infinite, too."""
+    return (prediction - frames).square().sum(-1) / (frames[..., 0] < 50)
+
+
+def beyond(*places):
+    """Walks, some frames of which nothing is to be matched with."""
+    frames = [own.clone() for own in walks()]
+    for b, t in places:
+        frames[b][t, 0] = 100.0
+    return Trajectories.from_list(frames)
+
+
+SOFT = [
+    SoftGreedy(3, 0.5),
+    *(SoftAligned(3, 0.5, inputs, cost) for inputs in ("frames", "predictions") for cost in ("mean", "sum")),
+]
+
+
+@pytest.mark.parametrize("matching", SOFT, ids=str)
+def test_an_infinite_candidate_has_no_part_in_the_gradient(matching):
+    f = net()
+    found = match(Dynamics(f, barred), beyond((0, 3), (2, 1)), matching)
+    # With a loss as large as a number can be in the place of infinity, whose weight in a soft minimum is 0.
+    walled = match(
+        Dynamics(f, lambda z, x: torch.where(x[..., 0] < 50, (z - x).square().sum(-1), 1e140)), beyond((0, 3), (2, 1)), matching
+    )
+    assert torch.equal(found.loss, walled.loss)
+    for own, wanted in zip(*(torch.autograd.grad(one.loss, list(f.parameters())) for one in (found, walled)), strict=True):
+        torch.testing.assert_close(own, wanted)
+    before = [parameter.detach().clone() for parameter in f.parameters()]
+    training_step(Dynamics(f, barred), beyond((0, 3), (2, 1)), matching, torch.optim.SGD(f.parameters(), 0.1))
+    assert all(bool(parameter.isfinite().all()) for parameter in f.parameters())
+    assert not all(torch.equal(a, b) for a, b in zip(before, f.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("matching", SOFT, ids=str)
+def test_where_nothing_finite_is_left_the_step_is_refused(matching):
+    f = net()
+    before = [parameter.detach().clone() for parameter in f.parameters()]
+    with pytest.raises(FloatingPointError, match="finite"):
+        training_step(Dynamics(f, barred), beyond((1, 1)), matching, torch.optim.SGD(f.parameters(), 0.1))
+    assert all(torch.equal(a, b) for a, b in zip(before, f.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("factor", [30.0, 1e6])
+@pytest.mark.parametrize("inputs", ["frames", "predictions"])
+@torch.no_grad()
+def test_losses_of_thousands_are_no_walls(inputs, factor):
+    """What a step costs that is not possible has to be beyond whatever a possible one costs."""
+    f = net()
+    x = Trajectories.from_list([factor * own for own in walks()])
+    tau = factor**2
+    found = match(Dynamics(f, SquaredError()), x, SoftAligned(3, tau, inputs, "sum"))
+    for b, own in enumerate(x):
+        costs = path_costs(f, own, 3, inputs)
+        assert min(costs)[0] > 1000
+        wanted = soft([cost for cost, _ in costs], tau) / min(costs)[1]
+        assert found.trajectory_losses[b].item() == pytest.approx(wanted, rel=1e-9)

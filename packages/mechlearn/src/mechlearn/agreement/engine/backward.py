@@ -30,6 +30,7 @@ class LayerPass:
         sums: where to add, by parameter name.
         complete: told a parameter's name as soon as its sums are complete.
         partitions: of parameters that have another than ``groups``, by name.
+        times: what is multiplied with what arrives, where the losses' weights were divided by it.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class LayerPass:
         sums: Mapping[str, RunningSums],
         complete: Callable[[str], None],
         partitions: Mapping[str, Environments] | None = None,
+        times: int = 1,
     ) -> None:
+        self._times = times
         self._partitions = partitions or {}
         self._graph, self._groups, self._sums, self._complete = graph, groups, sums, complete
         self._missing = {name: len(found) for name, found in reads.items()}
@@ -84,7 +87,10 @@ class LayerPass:
         for node in deepest:
             self._receive(node, tuple(next(deltas) for _ in range(self._outputs(node))))
         self._finish()
-        return list(deltas)
+        return self._multiplied(list(deltas))
+
+    def _multiplied(self, deltas: Sequence[Tensor | None]) -> list[Tensor | None]:
+        return [delta if delta is None or self._times == 1 else delta * self._times for delta in deltas]
 
     def _executed(self, others: Sequence[Tensor]) -> set[Node]:
         """Return the nodes above a read or above another leaf that is asked for: those that the engine executes."""
@@ -118,6 +124,8 @@ class LayerPass:
         """Take what the reads of one node add; a parameter whose reads are all taken is added up."""
         reads = self._at[node]
         self._done.add(node)
+        if self._times != 1:
+            deltas = tuple(self._multiplied(deltas))
         if any(delta is not None for delta in deltas):
             delta: Any = deltas if self._graph.kinds[node].joining else deltas[0]
             node_seen = self._seen(node)

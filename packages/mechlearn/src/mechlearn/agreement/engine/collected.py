@@ -11,7 +11,7 @@ from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.rules import Rule, Statistics, check_needs
 from mechlearn.environments import Ids, named
 
-Path = Literal["plain", "layer", "per-environment"]
+Path = Literal["plain", "layer", "per-environment", "compiled"]
 
 
 class Record(NamedTuple):
@@ -24,7 +24,8 @@ class Record(NamedTuple):
         survivors: for each parameter that received a gradient, the share of its components that the rule let through.
         paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
             pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
-            rule asks for their sum alone, or where there is one environment.
+            rule asks for their sum alone, or where there is one environment; "compiled" where a step of `Agreement.compile`
+            formed them.
         proved: False where ``rows="independent"`` stands for a part of the proof; else what is reported is exact.
         statistics: for the parameters that were to be kept, what their environments' gradients add up to; None where none was.
         masks: for each of these parameters, which components the rule let through; None unless the agreement keeps them.

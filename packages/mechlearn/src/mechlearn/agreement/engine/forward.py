@@ -12,7 +12,9 @@ from mechlearn.agreement.engine.analysis.rows import Read
 from mechlearn.agreement.engine.backward import LayerPass
 from mechlearn.agreement.engine.collected import Collected, Path
 from mechlearn.agreement.engine.delivery import silent, taken
+from mechlearn.agreement.engine.hooks import NOT_LINEAR, Retained, check_alike
 from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS
+from mechlearn.agreement.engine.masks import Masks
 from mechlearn.agreement.engine.planning import (
     Asked,
     Partitions,
@@ -24,6 +26,7 @@ from mechlearn.agreement.engine.planning import (
     paths_of,
     reads_of_examples,
 )
+from mechlearn.agreement.engine.state import load_state, saved_state
 from mechlearn.agreement.engine.streaming import dense, stream_environment_gradients
 from mechlearn.agreement.engine.sums import RunningSums, SideBySide
 from mechlearn.agreement.engine.sums.batched import ROOM, SMALL
@@ -57,8 +60,18 @@ _SELECTIVE = (
     "without `context_fn`; no gradient was changed."
 )
 
+_DONATED = (
+    "`losses` should come from a graph that several backward passes may read, as each environment takes one. Found a module "
+    "compiled by torch.compile, which gives its buffers away in the first. Compile the losses through the agreement, with "
+    "Agreement.compile; or set torch._functorch.config.donated_buffer = False before the module is compiled and leave it so."
+)
+
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
+
+Form = Callable[[frozenset[str], Complete, bool], Collected]
+"""What an engine does in a step: from what a rule needs, where sums go and whether small parameters wait for each other, it
+forms every reached parameter's sums and says what else is known of the environments."""
 
 
 class OnePass:
@@ -131,6 +144,8 @@ class OnePass:
         except RuntimeError as error:
             if "selective activation checkpoint" in str(error):
                 raise ValueError(_SELECTIVE) from None
+            if "donated buffers" in str(error):
+                raise RuntimeError(_DONATED) from None
             if "backward through the graph a second time" not in str(error):
                 raise
             raise RuntimeError(_USED_UP) from None
@@ -143,18 +158,21 @@ class OnePass:
         whole = testing or self._normalise
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids  # the user's from now on
         found = Collected(ids, means, asked.parameters, () if whole else groups.sizes)
-        with silent(asked.graph.leaves.values()):
+        with silent(asked.graph.leaves.values()), Retained(self._model) as retained:
             if self.takes_plain(needs, groups.count):
                 if needs:
                     check_batch_norm(asked.graph, self._statistics, groups.count)
-                found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
+                hooked = groups.count > 1 and any(kind.hooked for kind in asked.graph.kinds.values())
+                times = groups.count if hooked else 1
+                found.paths, gradients = _plain(asked, self._blank(needs, asked), complete, times)
+                retained.settle(groups.count // times)
             else:
                 if testing:
                     asked = asked._replace(groups=self._gathering.clusters(groups))
                 chosen = paths_of(asked, self._statistics, vouched=self._vouched)
                 found.proved = chosen.proved
                 self._warn(chosen, asked.groups)
-                found.paths, gradients = self._by_layer(asked, chosen, needs, complete, together)
+                found.paths, gradients = self._by_layer(asked, chosen, needs, complete, together, retained)
         if asked.outside:
             pairs = zip(asked.outside, gradients, strict=False)
             found.outside = {leaf: gradient for leaf, gradient in pairs if gradient is not None}
@@ -173,6 +191,18 @@ class OnePass:
         """Remember nothing of the last call: its step failed, or was given up."""
         self._gathering.forget()
 
+    def state(self, masks: Masks) -> dict[str, Any]:
+        """Return what is remembered from step to step, with a rule's masks (`mechlearn.agreement.engine.state`)."""
+        return saved_state(self._gathering, masks)
+
+    def load(self, state: object, masks: Masks) -> None:
+        """Go on where the agreement was of which a state is.
+
+        Raises:
+            TypeError, ValueError: as `mechlearn.agreement.engine.state.load_state`.
+        """
+        load_state(state, self._gathering, masks, self._model)
+
     def takes_plain(self, needs: frozenset[str], count: int) -> bool:
         """Tell whether an ordinary backward pass gives all that is read: of one environment, or by a rule of sums alone."""
         whole = bool(needs & STANDARD_ERRORS) or bool(self._normalise)
@@ -186,11 +216,11 @@ class OnePass:
         return paths_of(asked, self._statistics, vouched=self._vouched), asked.groups
 
     def _by_layer(
-        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete, together: bool
+        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete, together: bool, retained: Retained
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
         if self._normalise == "model":
-            return self._by_model_norm(asked, plan, needs, complete)
+            return self._by_model_norm(asked, plan, needs, complete, retained)
         rest = {name: asked.parameters[name] for name in plan.reasons}
 
         def apart(examples: Clusters) -> dict[str, list[Read]]:
@@ -203,9 +233,14 @@ class OnePass:
         def done(name: str) -> None:
             complete(name, settled(sums.pop(name)))
 
-        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions).run
-        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=bool(rest))
+        groups = asked.groups.environments if isinstance(asked.groups, Clusters) else asked.groups
+        times = groups.count if plan.hooked else 1
+        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions, times).run
+        weights = asked.weights if times == 1 else asked.weights / times
+        gradients = run(asked.losses, weights, asked.outside, retain_graph=bool(rest))
+        retained.settle(groups.count // times)
         streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank)
+        retained.settle(groups.count)
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed
         }
@@ -214,7 +249,7 @@ class OnePass:
         return paths, gradients
 
     def _by_model_norm(
-        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
+        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete, retained: Retained
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take norms in a first pass, and in a second one what the losses divided by them add up to: gradients are linear.
 
@@ -224,14 +259,20 @@ class OnePass:
         wide = all(parameter.dtype in (torch.float32, torch.float64) for parameter in asked.parameters.values())
         signs_do = wide and needs <= {"sign"} and not self._keep
         once = signs_do and not plan.reasons and max(asked.groups.sizes) == 1 and only_products(plan.reads)
+        if plan.hooked and not once:
+            raise ValueError(NOT_LINEAR.format(found="a module with a full backward hook"))
+        times = asked.groups.count if plan.hooked else 1
         wanted = needs if signs_do else frozenset[str]()
         found = {n: Lengths(p, wanted, self._compiled, keep=once) for n, p in asked.parameters.items()}
         rest = {name: asked.parameters[name] for name in plan.reasons}
         lengths: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
-        run = LayerPass(asked.graph, plan.reads, asked.groups, lengths, lambda _: None).run
-        outside = run(asked.losses, asked.weights, asked.outside, retain_graph=not once)
+        run = LayerPass(asked.graph, plan.reads, asked.groups, lengths, lambda _: None, times=times).run
+        weights = asked.weights if times == 1 else asked.weights / times
+        outside = run(asked.losses, weights, asked.outside, retain_graph=not once)
+        retained.settle(asked.groups.count // times)
         of_rest = {id(parameter): found[name] for name, parameter in rest.items()}
         reached = stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: of_rest[id(parameter)])
+        retained.settle(asked.groups.count)
         norms = of_model(list(found.values()))
         formed: dict[str, RunningSums] = {n: found[n] for n in asked.parameters if n in plan.reads or n in reached}
         if once:
@@ -239,7 +280,7 @@ class OnePass:
                 own = found.pop(name)
                 complete(name, own.with_gradient(own.weighted(norms), own=True))
         elif signs_do:
-            _give_gradients(_divided(asked, norms), {name: found[name] for name in formed}, complete)
+            _give_gradients(_divided(asked, norms), {name: found[name] for name in formed}, norms, complete)
         else:
             asked = _divided(asked, norms)
             blank = self._blank(needs, asked)
@@ -247,9 +288,11 @@ class OnePass:
             LayerPass(asked.graph, plan.reads, asked.groups, formed, lambda _: None).run(
                 asked.losses, asked.weights, retain_graph=bool(rest)
             )
+            _check_linear({name: sums.statistics().gradient for name, sums in formed.items()}, found, norms)
             formed |= stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
             for name, sums in formed.items():
                 complete(name, sums)
+        retained.settle(1)
         return {n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in formed}, outside
 
     def _blank(self, needs: frozenset[str], asked: Asked, together: bool = False) -> Callable[[Tensor], RunningSums]:
@@ -298,7 +341,7 @@ class OnePass:
             f"{groups.count}, which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; "
             "statistics='pooled' says that environments are meant to meet, rows='independent' that an operation which is not "
             "known keeps rows apart.",
-            stacklevel=5,
+            stacklevel=8,
         )
 
 
@@ -307,21 +350,32 @@ def _divided(asked: Asked, norms: Tensor) -> Asked:
     return asked._replace(weights=asked.weights / norms.to(asked.weights.dtype)[asked.groups.index], outside=[])
 
 
-def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], complete: Complete) -> None:
+def _check_linear(gradients: Mapping[str, Tensor], found: Mapping[str, Lengths], norms: Tensor) -> None:
+    """Refuse gradients of a second pass that are not what the first has found, divided: a hook has seen other numbers."""
+    totals = {name: found[name].total(norms) for name in gradients}
+    wanted, lengths = ({name: pair[k] for name, pair in totals.items()} for k in range(2))
+    check_alike({name: dense(one).sum(dtype=torch.float64) for name, one in gradients.items()}, wanted, lengths)
+
+
+def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], norms: Tensor, complete: Complete) -> None:
     """Run an ordinary backward pass, for parameters whose sums of signs are known."""
     leaves = [asked.parameters[name] for name in signs]
     gradients = torch.autograd.grad(asked.losses, leaves, asked.weights, materialize_grads=True)
+    _check_linear(dict(zip(signs, gradients, strict=True)), signs, norms)
     for name, gradient in zip(signs, gradients, strict=True):
         complete(name, signs[name].with_gradient(dense(gradient)))
 
 
 def _plain(
-    asked: Asked, blank: Callable[[Tensor], RunningSums], complete: Complete
+    asked: Asked, blank: Callable[[Tensor], RunningSums], complete: Complete, times: int
 ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
     """One ordinary backward pass, for a rule that reads nothing but the sum, or for one environment."""
     parameters, paths = asked.parameters, dict[str, Path]()
     leaves = [*parameters.values(), *asked.outside]
-    gradients: list[Tensor | None] = list(torch.autograd.grad(asked.losses, leaves, asked.weights, allow_unused=True))
+    weights = asked.weights if times == 1 else asked.weights / times
+    gradients: list[Tensor | None] = list(torch.autograd.grad(asked.losses, leaves, weights, allow_unused=True))
+    if times != 1:
+        gradients = [one if one is None else one * times for one in gradients]
     for position, name in enumerate(parameters):
         own = taken(gradients, position)  # the rule works in its statistics' memory
         if own is not None:

@@ -19,12 +19,16 @@ class Masks:
         rule: whose they are.
         every: they are decided at the first of so many steps, and hold for the others.
         keep: hand them over at the end of a step.
+
+    Attributes:
+        step: how many steps were taken.
+        held: the present masks by parameter name, of those that are kept or wanted.
     """
 
     def __init__(self, rule: Rule, every: int, keep: bool) -> None:
         self.rule, self._every, self._keep = rule, every, keep
-        self._step = 0
-        self._held: dict[str, Tensor] = {}
+        self.step = 0
+        self.held: dict[str, Tensor] = {}
 
     @property
     def needs(self) -> frozenset[str]:
@@ -34,7 +38,7 @@ class Masks:
     @property
     def decides(self) -> bool:
         """Whether this step decides masks."""
-        return self._step % self._every == 0
+        return self.step % self._every == 0
 
     @property
     def wanted(self) -> bool:
@@ -44,7 +48,7 @@ class Masks:
     def begin(self) -> None:
         """Begin a step: one that decides masks knows of no earlier ones, such as those of a step that failed."""
         if self.decides:
-            self._held = {}
+            self.held = {}
 
     def apply(self, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
         """Return a parameter's combined gradient and how many of its components survive; the sums are used up.
@@ -53,16 +57,20 @@ class Masks:
         rescaled by a rule that rescales, whether its masks are new or kept.
         """
         if self.decides:
-            gradient, survivors, self._held[name] = combine_and_keep(self.rule, name, sums, refuse_nonfinite)
+            gradient, survivors, self.held[name] = combine_and_keep(self.rule, name, sums, refuse_nonfinite)
             return gradient, survivors
         mean = sums.statistics().gradient.div_(sums.environments)
         if refuse_nonfinite:
             check_finite_sums(name, mean)
-        mask = self._held.setdefault(name, torch.ones_like(mean, dtype=torch.bool))
+        mask = self.held.setdefault(name, torch.ones_like(mean, dtype=torch.bool))
         gradient, _ = masked(mean, mask, getattr(self.rule, "rescale", False))  # 0 times infinity is NaN: a GradScaler finds it
         return gradient, count_survivors(mask)
 
+    def go_on(self, step: int, held: dict[str, Tensor]) -> None:
+        """Go on behind so many steps, with the masks that were held then."""
+        self.step, self.held = step, held
+
     def close(self, reached: Iterable[str]) -> dict[str, Tensor] | None:
         """End the step and return the masks of the parameters that it reached, where they are to be kept."""
-        self._step += 1
-        return {name: self._held[name] for name in reached} if self._keep else None
+        self.step += 1
+        return {name: self.held[name] for name in reached} if self._keep else None

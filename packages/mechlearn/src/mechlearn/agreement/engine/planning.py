@@ -128,12 +128,14 @@ class Plan(NamedTuple):
         reasons: why the others take one backward pass an environment, by name.
         proved: False where the user's word stands for a part of the proof.
         by_example: see `mechlearn.agreement.engine.analysis.walk.Proof`.
+        hooked: see there.
     """
 
     reads: dict[str, list[Read]]
     reasons: dict[str, str]
     proved: bool
     by_example: bool = True
+    hooked: bool = False
 
 
 def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
@@ -160,7 +162,7 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
             reads[name] = proof.reads[name]
         else:
             reasons[name] = reason
-    return Plan(reads, reasons, not proof.vouched, proof.by_example)
+    return Plan(reads, reasons, not proof.vouched, proof.by_example, proof.hooked)
 
 
 def reads_of_examples(asked: Asked, plan: Plan, clusters: Clusters, *, vouched: bool) -> dict[str, list[Read]]:

@@ -17,7 +17,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from mechlearn.agreement.rules.moments import Combined, Statistics, needed
-from mechlearn.arguments import check_flag, check_one_of, check_share, check_whole
+from mechlearn.arguments import Choice, check_flag, check_one_of, check_share, check_whole
 
 
 def required_count(threshold: float, environments: int) -> int:
@@ -109,7 +109,7 @@ def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], resc
     return gradient * scale.to(gradient.dtype)
 
 
-class Consuming(ABC):
+class Consuming(Choice, ABC):
     """A rule that can also work in the memory of its statistics, which saves a large model a copy of each."""
 
     def __call__(self, statistics: Statistics) -> Combined:

@@ -16,9 +16,10 @@ from torch.optim import Optimizer
 
 from mechlearn.agreement.temporal import compiled, steps
 from mechlearn.agreement.temporal.compiled import compiled_step
-from mechlearn.agreement.temporal.form import PRINTED, AdamForm, check_group, of_signs, scalars
+from mechlearn.agreement.temporal.form import PRINTED, AdamForm, check_group, scalars, wide
 from mechlearn.agreement.temporal.loading import check_parameters, completed
 from mechlearn.agreement.temporal.steps import Tensors, foreach_step, loop_step
+from mechlearn.arguments import worded
 
 _torch: Any = torch  # see mechlearn.agreement.temporal.steps
 Implementation = Literal["foreach", "loop", "compiled"]
@@ -39,6 +40,8 @@ class TemporalAndMaskAdam(Optimizer):
     5. theta <- theta - lr (m b) / sqrt(v + eps)
 
     and then, as an update of its own that the mask does not touch, theta <- theta - lr weight_decay theta.
+
+    Parameters in half precision have averages and steps in float32, and are rounded once a step.
 
     Args:
         params: parameters, or groups of them with settings of their own, as every torch optimiser takes them.
@@ -70,6 +73,7 @@ class TemporalAndMaskAdam(Optimizer):
         ([0.5], True)
     """
 
+    @worded
     def __init__(
         self,
         params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
@@ -133,9 +137,9 @@ class TemporalAndMaskAdam(Optimizer):
         keys = (key for group in whole["param_groups"] for key in group["params"])
         parameters = (parameter for group in self.param_groups for parameter in group["params"])
         for key, parameter in zip(keys, parameters, strict=True):
-            dtype, state = of_signs(parameter.dtype), self.state.get(parameter)
-            if state and dtype != parameter.dtype:  # torch has cast it to the parameter's
-                state["sign_avg"] = whole["state"][key]["sign_avg"].to(parameter.device, dtype)
+            dtype, state = wide(parameter.dtype), self.state.get(parameter)
+            if state and dtype != parameter.dtype:  # torch has cast them to the parameter's
+                state.update({name: whole["state"][key][name].to(parameter.device, dtype) for name in _STATE})
         if lacking:
             warnings.warn(
                 "The state should hold averages of signs. Found none, as torch's Adam saves none: they start from 0, and "
@@ -216,8 +220,7 @@ class TemporalAndMaskAdam(Optimizer):
         if not state:
             state["step"] = torch.zeros((), dtype=torch.float32)  # on the CPU: read at every step without waiting for a GPU
             for name in _STATE:
-                dtype = of_signs(parameter.dtype) if name == "sign_avg" else parameter.dtype
-                state[name] = torch.zeros_like(parameter, dtype=dtype, memory_format=torch.preserve_format)
+                state[name] = torch.zeros_like(parameter, dtype=wide(parameter.dtype), memory_format=torch.preserve_format)
         return state
 
 

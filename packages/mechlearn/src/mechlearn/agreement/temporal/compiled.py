@@ -118,6 +118,7 @@ def _call(row: tuple[Tensor, ...], numbers: Tensor, inside: bool) -> None:
 
 def _flat_step(theta: Tensor, g: Tensor, m: Tensor, v: Tensor, a: Tensor, numbers: Tensor, inside: bool) -> None:
     beta1, rest1, beta2, rest2, beta3, rest3, lr, least, eps, kept, correction = numbers.unbind()
+    g = g.to(m.dtype)  # a square may be more than a half type holds
     m1 = beta1 * m + rest1 * g
     v1 = beta2 * v + rest2 * (g * g)
     a1 = beta3 * a + rest3 * g.sign()

@@ -7,11 +7,11 @@ import torch
 
 from mechlearn.agreement.rules.base import check_threshold
 from mechlearn.agreement.temporal.steps import Scalars
-from mechlearn.arguments import check_decay, check_flag, check_not_negative, check_one_of
+from mechlearn.arguments import Choice, check_decay, check_flag, check_not_negative, check_one_of
 
 
 @dataclass(frozen=True)
-class AdamForm:
+class AdamForm(Choice):
     """How line 5 of algorithm 1 makes a step of the averages; the defaults are as the paper prints it.
 
     With threshold 0, ``AdamForm(bias_correction="moments", eps_inside_root=False)`` makes the step Adam's.
@@ -90,10 +90,11 @@ def check_reachable(threshold: float, beta: float, corrected: bool) -> None:
         )
 
 
-def of_signs(dtype: torch.dtype) -> torch.dtype:
-    """Return what averages of signs are held in beside numbers of a type: float32 at least.
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """Return what averages are held in, and steps computed in, beside numbers of a type: float32 at least.
 
-    In bfloat16 an average near 1 stays where it is when 1 - 0.99 of what it lacks is added: it would never reach 0.99.
+    In bfloat16 an average near 1 stays where it is when 1 - 0.99 of what it lacks is added: it would never reach 0.99. In
+    float16 an eps of 1e-8 is 0, so is the square of 1e-4, and that of 300 is infinite.
     """
     return torch.promote_types(dtype, torch.float32)
 
@@ -110,20 +111,21 @@ def slack(threshold: float, beta: float, dtype: torch.dtype) -> float:
 def scalars(group: dict[str, Any], count: int, dtype: torch.dtype = torch.float32) -> Scalars:
     """Return the numbers of a group's step that is the parameters' ``count``-th.
 
-    An eps of 0 is the type's smallest normal number: a component whose gradients were all 0 then stays, instead of 0 / 0.
+    An eps of 0 is the smallest normal number of what is computed in: a component whose gradients were all 0 then stays,
+    instead of 0 / 0.
     """
     beta1, beta2, beta3 = group["betas"]
     kind = group["bias_correction"]
     moments = (1 - beta1**count, 1 - beta2**count) if kind != "none" else (1.0, 1.0)
     least = group["threshold"]
     if kind == "all":
-        least *= (1 - beta3**count) * (1 - slack(least, beta3, of_signs(dtype)))
+        least *= (1 - beta3**count) * (1 - slack(least, beta3, wide(dtype)))
     lr = float(group["lr"]) * (-1.0 if group["maximize"] else 1.0)
     return Scalars(
         lr=lr / moments[0],
         betas=(beta1, beta2, beta3),
         least=least,
-        eps=group["eps"] or torch.finfo(dtype).tiny,
+        eps=group["eps"] or torch.finfo(wide(dtype)).tiny,
         kept=1 - float(group["lr"]) * group["weight_decay"],
         correction=moments[1],
         inside=group["eps_inside_root"],

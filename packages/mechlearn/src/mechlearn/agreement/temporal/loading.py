@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mechlearn.agreement.temporal.form import check_group, of_signs
+from mechlearn.agreement.temporal.form import check_group, wide
 
 OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
 
@@ -87,7 +87,7 @@ def completed(state: Any, groups: Sequence[dict[str, Any]], names: Iterable[str]
         if key in turned:  # torch's Adam averages the gradients of what it minimises, ours those that it is given
             entries[key]["exp_avg"] = -entry["exp_avg"]
         if "sign_avg" not in entry:
-            entries[key]["sign_avg"] = torch.zeros_like(entry["exp_avg"], dtype=of_signs(entry["exp_avg"].dtype))
+            entries[key]["sign_avg"] = torch.zeros_like(entry["exp_avg"], dtype=wide(entry["exp_avg"].dtype))
             lacking = True
     if lacking and any(group["bias_correction"] == "all" for group in saved):
         raise ValueError(

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from mechlearn.agreement.rules.base import check_threshold
-from mechlearn.agreement.temporal.form import check_reachable, of_signs, slack
+from mechlearn.agreement.temporal.form import check_reachable, slack, wide
 from mechlearn.agreement.temporal.loading import check_keys, check_parameters
-from mechlearn.arguments import all_finite, check_decay, check_flag
+from mechlearn.arguments import all_finite, check_decay, check_flag, worded
 
 
 class TemporalMask:
@@ -46,6 +46,7 @@ class TemporalMask:
         ([-2.0, 0.0], [0.5])
     """
 
+    @worded
     def __init__(
         self,
         params: Iterable[Tensor],
@@ -93,7 +94,7 @@ class TemporalMask:
     def _mask_one(self, index: int, gradient: Tensor) -> Tensor:
         average = self._averages[index]
         if average is None:
-            average = self._averages[index] = torch.zeros_like(gradient, dtype=of_signs(gradient.dtype))
+            average = self._averages[index] = torch.zeros_like(gradient, dtype=wide(gradient.dtype))
         average.mul_(self.beta).add_(gradient.sign(), alpha=1 - self.beta)
         self._steps[index] += 1
         correction = 1.0
@@ -129,8 +130,7 @@ class TemporalMask:
             )
         self.beta, self.threshold, self.bias_correction = state["beta"], state["threshold"], state["bias_correction"]
         self._averages = [
-            None if a is None else a.to(p.device, of_signs(p.dtype), copy=True)
-            for a, p in zip(averages, self.params, strict=True)
+            None if a is None else a.to(p.device, wide(p.dtype), copy=True) for a, p in zip(averages, self.params, strict=True)
         ]
         self._steps = list(state["steps"])
 

@@ -17,7 +17,7 @@ BLOCK_ELEMENTS = 2**16
 
 
 class Tensors(NamedTuple):
-    """Parameters, gradients and the three averages, parameter by parameter."""
+    """Parameters and gradients of one type, and the three averages of `form.wide` of it, parameter by parameter."""
 
     theta: list[Tensor]
     g: list[Tensor]
@@ -50,14 +50,17 @@ class Scalars(NamedTuple):
 def loop_step(tensors: Tensors, s: Scalars) -> None:
     """One tensor after the other."""
     beta1, beta2, beta3 = s.betas
-    for theta, g, m, v, a in zip(*tensors, strict=True):
+    for theta, given, m, v, a in zip(*tensors, strict=True):
+        g, place = given.to(m.dtype), theta.to(m.dtype)  # the same tensors, unless these are of half a type's width
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         a.mul_(beta3).add_(g.sign(), alpha=1 - beta3)
         root = (v / s.correction + s.eps).sqrt_() if s.inside else (v / s.correction).sqrt_().add_(s.eps)
         # A product, not a selection: what is NaN or infinite stays visible under the mask.
         moved = m * (a.abs() >= s.least)
-        theta.sub_(moved.div_(root).mul_(s.lr)).mul_(s.kept)
+        place.sub_(moved.div_(root).mul_(s.lr)).mul_(s.kept)
+        if place is not theta:
+            theta.copy_(place)
 
 
 def foreach_step(tensors: Tensors, s: Scalars) -> None:
@@ -67,8 +70,9 @@ def foreach_step(tensors: Tensors, s: Scalars) -> None:
 
 
 def _foreach_block(tensors: Tensors, s: Scalars) -> None:
-    theta, g, m, v, a = tensors
+    theta, given, m, v, a = tensors
     beta1, beta2, beta3 = s.betas
+    g, place = ([one.to(m[0].dtype) for one in some] for some in (given, theta))  # as in the loop
     _torch._foreach_lerp_(m, g, 1 - beta1)
     _torch._foreach_mul_(v, beta2)
     _torch._foreach_addcmul_(v, g, g, 1 - beta2)
@@ -83,12 +87,13 @@ def _foreach_block(tensors: Tensors, s: Scalars) -> None:
     moved = _torch._foreach_abs(a)
     for agreement in moved:  # there is no foreach comparison
         agreement.ge_(s.least)
-    moved = [agreement.to(moment.dtype) for agreement, moment in zip(moved, m, strict=True)]  # signs' averages may be wider
     _torch._foreach_mul_(moved, m)
     _torch._foreach_div_(moved, root)
     _torch._foreach_mul_(moved, s.lr)
-    _torch._foreach_sub_(theta, moved)
-    _torch._foreach_mul_(theta, s.kept)
+    _torch._foreach_sub_(place, moved)
+    _torch._foreach_mul_(place, s.kept)
+    if theta[0].dtype != m[0].dtype:
+        _torch._foreach_copy_(theta, place)
 
 
 def _blocks(tensors: Tensors) -> Iterator[Tensors]:

@@ -1,20 +1,20 @@
 """The student as a function of its parameters: prediction and supervised activations of any module, by forward hooks."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from mechlearn.distill.examples.inputs import Inputs, mapped
 from mechlearn.distill.forward.calls import by_path, check_called
 from mechlearn.distill.forward.precision import precision
 from mechlearn.distill.forward.versions import all_writes, put_back, writes
-from mechlearn.params import Params, constants_of
+from mechlearn.functional import call as call_with
+from mechlearn.params import Params, constants_of, parameters_of
 
 OUTPUT = ""
 """The name of the student's own output as a supervised layer: in `named_modules` the whole module is called so."""
@@ -122,7 +122,9 @@ def _note(found: Captured, path: str, names: Mapping[int | None, str]) -> Callab
 
 
 @contextmanager
-def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[StudentFunction]:
+def student_function(
+    student: nn.Module, layers: Sequence[str], trained: Collection[str] | None = None
+) -> Generator[StudentFunction]:
     """Make the student a function of its trainable parameters while the block runs.
 
     Frozen parameters are constants. Buffers are copied for every call, so that what a forward pass writes to them (BatchNorm's
@@ -133,11 +135,12 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     Args:
         student: any module in which no example depends on random numbers (dropout in train mode is refused).
         layers: the paths of the supervised modules, as in `named_modules`; "" for the student's output; "path@k" for call k.
+        trained: the names of those trainable parameters that it is a function of; the others are constants, too. None: all.
 
     Raises:
         ValueError: a layer that is not called, or called again where no call of it is named.
     """
-    constants = constants_of(student)
+    constants = constants_beside(student, trained)
     buffers = {name for name, _ in student.named_buffers()}
     # Attention's fast kernels have no second derivative.
     with captured(student, layers) as found, sdpa_kernel(SDPBackend.MATH):
@@ -146,13 +149,22 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
             def run(x: Inputs) -> Tensor:
                 fresh = {name: tensor.clone() if name in buffers else tensor for name, tensor in constants.items()}
                 with precision("student", x, student):
-                    return functional_call(student, fresh | params, (x,), tie_weights=True, strict=True)
+                    return call_with(student, fresh | params, (x,), whole=True)
 
             prediction = found.passed(run, x)
             check_called(layers, found.hidden, found.counts)
             return prediction, {name: found.hidden[name] for name in layers}
 
         yield call
+
+
+def constants_beside(student: nn.Module, trained: Collection[str] | None) -> Params:
+    """Return what a pass reads beside the parameters that are trained, in memory of its own: a pass may write into it."""
+    own = parameters_of(student)
+    others = {name: tensor for name, tensor in own.items() if trained is not None and name not in trained}
+    frozen = {name for name, _ in student.named_parameters() if name not in own}
+    beside = others | constants_of(student)  # whose buffers are copies
+    return {name: tensor.clone() if name in others or name in frozen else tensor for name, tensor in beside.items()}
 
 
 def check_captured(name: str, output: Any, again: bool) -> None:  # noqa: ANN401  # a user's module may return anything

@@ -11,7 +11,7 @@ from mechlearn.params import Params, add_scaled, map_params, zeros_like
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(arguments.Choice):
     """Adam (Kingma and Ba, 2015), differentiable everywhere: the denominator is sqrt(v_hat + eps^2).
 
     `torch.optim.Adam` divides by sqrt(v_hat) + eps, whose derivative at a gradient of zero does not exist. The two agree

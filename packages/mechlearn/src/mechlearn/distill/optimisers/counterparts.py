@@ -1,5 +1,7 @@
 """The differentiable counterparts of torch's optimisers."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import nn
 
@@ -24,6 +26,43 @@ def rule_of(inner: object) -> Inner:
             f"that has a counterpart, or an object with the methods of mechlearn.distill.Inner. Found {inner!r}."
         )
     return inner
+
+
+def unrolled_by(inner: object, student: nn.Module) -> list[str]:
+    """Return which of a student's trainable parameters an inner optimiser steps: of torch's those that it holds, else all.
+
+    Raises:
+        ValueError: one of torch's that holds none of them.
+    """
+    trained = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}
+    if not isinstance(inner, torch.optim.Optimizer):
+        return list(trained)
+    held = {id(parameter) for group in inner.param_groups for parameter in group["params"]}
+    found = [name for name, parameter in trained.items() if id(parameter) in held]
+    if not found:
+        raise ValueError(
+            f"`inner` should hold parameters of the student, all or those that are to unroll. Found {type(inner).__name__} of "
+            "others. Make it from student.parameters(), or pass mechlearn.distill.SGD or Adam, which step all of them."
+        )
+    return found
+
+
+def check_unrolls_whole(inner: object, students: Sequence[nn.Module]) -> None:
+    """Refuse an inner optimiser of torch's that holds a part of one of several students: the same for all is asked for.
+
+    Raises:
+        ValueError: it holds a part.
+    """
+    groups = inner.param_groups if isinstance(inner, torch.optim.Optimizer) else []
+    held = {id(parameter) for group in groups for parameter in group["params"]}
+    for p, student in enumerate(students):
+        trained = {name: id(parameter) in held for name, parameter in student.named_parameters() if parameter.requires_grad}
+        if any(trained.values()) and not all(trained.values()):
+            missing = next(name for name, found in trained.items() if not found)
+            raise ValueError(
+                f"`inner` should step all parameters of a population's students. Found {type(inner).__name__} without "
+                f"{missing!r} of student {p}. Freeze what is not to unroll, or pass mechlearn.distill.SGD or Adam."
+            )
 
 
 def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:

@@ -11,7 +11,7 @@ from mechlearn.params import Params, add_scaled, zeros_like
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(arguments.Choice):
     """Stochastic gradient descent as `torch.optim.SGD` does it, differentiable.
 
     Attributes:

@@ -14,7 +14,7 @@ from mechlearn.distill.examples.batches import Batches, Examples
 from mechlearn.distill.examples.splits import Split, check_validation_rows
 from mechlearn.distill.examples.streams import Streams
 from mechlearn.distill.lesson import Lesson, check_apart, check_layers, check_module
-from mechlearn.distill.optimisers.counterparts import check_optimizer
+from mechlearn.distill.optimisers.counterparts import check_optimizer, check_unrolls_whole
 from mechlearn.distill.populations.members import MakeOptimizer, OneByOne, Stacked, check_stackable
 from mechlearn.distill.populations.population import Population, check_fresh, start_anew
 from mechlearn.distill.records import MetaRecord, StudentRecord
@@ -93,6 +93,7 @@ class PopulationDistillation:
             return
         self.examples = check_setting(examples, split, unrolling, generator)
         check_optimizer("meta_optimizer", meta_optimizer, lesson.teacher)
+        check_unrolls_whole(unrolling.inner, population.students)
         self._split = split
         self._members = (Stacked if population.stacked else OneByOne)(lesson, tuple(population.students), student_optimizer)
         if isinstance(self._members, Stacked):

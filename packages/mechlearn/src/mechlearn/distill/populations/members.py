@@ -33,6 +33,7 @@ from mechlearn.distill.strategies.unrolling import Unrolling
 from mechlearn.distill.teachers.hoisting import Teaching
 from mechlearn.distill.teachers.signals import Signals, unpack
 from mechlearn.distill.teachers.targets import check_targets
+from mechlearn.functional import borrowed
 from mechlearn.nn.stacks import Stack, StackedAdam
 from mechlearn.nn.stacks.members import check_members
 from mechlearn.params import Params, map_params
@@ -162,11 +163,16 @@ class Stacked:
         for student in self.students[1:]:
             check_module("student", student)
         losses = (lesson.label_loss, lesson.teaching_loss)
-        with student_function(self.students[0], lesson.layers) as function, torch.enable_grad():
+        student = self.students[0]
+        with (
+            borrowed(student, lesson.teacher),
+            student_function(student, lesson.layers) as function,
+            torch.enable_grad(),
+        ):
             problem, lectures = stacked_problem(function, lesson, batches, validation, self._params(), rule)
             check_fit(problem.member(0))
             problem = problem.measured()
-            with no_draws("An inner step", self.students[0], losses):
+            with no_draws("An inner step", student, losses):
                 solved = unrolling.strategy.solve(problem)
             with torch.no_grad():
                 validation_losses = problem.validation_losses(solved.params)
@@ -186,11 +192,13 @@ class Stacked:
         self._follow()
         lesson, (n, count) = self.lesson, rows.y.shape[:2]
         teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
-        flat, layout = teaching.checked_signals(mapped(lambda tensor: tensor.flatten(0, 1), rows.privileged))
+        with borrowed(lesson.teacher):
+            flat, layout = teaching.checked_signals(mapped(lambda tensor: tensor.flatten(0, 1), rows.privileged))
         signals = [signal.unflatten(0, (n, count)) for signal in flat]
         label_total = teaching_total = 0.0
         alpha: float | Tensor | None = None
-        with student_function(self.students[0], lesson.layers) as function, torch.enable_grad():
+        student = self.students[0]
+        with borrowed(student), student_function(student, lesson.layers) as function, torch.enable_grad():
 
             def alone(params: Params, x: Inputs, y: Tensor, own: Signals) -> tuple[Tensor, Tensor]:
                 prediction, hidden = function(params, x)

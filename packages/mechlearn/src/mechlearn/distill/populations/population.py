@@ -15,7 +15,7 @@ from mechlearn import arguments
 
 
 @dataclass(frozen=True)
-class Every:
+class Every(arguments.Choice):
     """Each student starts anew after so many rounds, at staggered times, so that the teacher sees young and old ones.
 
     Student p of P does after round n (p + 1) / P, rounded down, and then every n rounds.
@@ -41,7 +41,7 @@ class Every:
 
 
 @dataclass(frozen=True)
-class WhenSolved:
+class WhenSolved(arguments.Choice):
     """A student starts anew when its validation loss after an unroll is below a threshold.
 
     Attributes:
@@ -74,7 +74,7 @@ Combine = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class Population:
+class Population(arguments.Choice):
     """Several students of one teacher.
 
     Attributes:

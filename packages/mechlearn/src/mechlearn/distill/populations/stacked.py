@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.func import functional_call, grad, vmap
+from torch.func import grad, vmap
 
 from mechlearn.distill.examples.batches import Batches, Labelled
 from mechlearn.distill.examples.inputs import Inputs, first, mapped
@@ -20,7 +20,8 @@ from mechlearn.distill.optimisers.inner import Inner
 from mechlearn.distill.strategies.inner_problem import Batch, InnerProblem, Point
 from mechlearn.distill.teachers.hoisting import Teaching
 from mechlearn.distill.teachers.signals import Signals, pack
-from mechlearn.params import Params, constants_of, leaves, parameters_of
+from mechlearn.functional import call
+from mechlearn.params import Params, constants_of, leaves, map_params, parameters_of
 from mechlearn.scaling import widened
 
 
@@ -158,12 +159,12 @@ class Lectures:
         """Return every student's meta-gradient, (P, *shape) by name; the teacher runs again."""
         teacher, hoisting = self.teaching.teacher, self.teaching.hoisting
         buffers = {name: buffer.detach() for name, buffer in teacher.named_buffers()}
-        frozen = {name: tensor for name, tensor in constants_of(teacher).items() if name not in buffers}
+        frozen = {name: tensor.clone() for name, tensor in constants_of(teacher).items() if name not in buffers}
 
         def batch_signals(params: Params, copies: Params, batch: Inputs) -> Signals:
             with torch.autocast(first(batch).device.type, hoisting.autocast, enabled=hoisting.autocast is not None):
                 given = (self.teaching.own(batch),)
-                output = functional_call(teacher, frozen | copies | params, given, tie_weights=True, strict=True)
+                output = call(teacher, frozen | copies | params, given, whole=True)
             return pack(output, self.teaching.layers)[0]
 
         def weighted(params: Params, copies: Params, privileged: Inputs, weights: Signals) -> Tensor:
@@ -174,5 +175,5 @@ class Lectures:
         size = None if hoisting.chunk is None else max(1, hoisting.chunk // self.shape[0])
         copies = {name: tensor.expand(*self.shape, *tensor.shape).clone() for name, tensor in buffers.items()}
         of_each = vmap(grad(weighted), in_dims=(None, 1, 1, 1), chunk_size=size)
-        found = of_each(parameters_of(teacher), copies, self.privileged, tuple(cotangents))
+        found = of_each(map_params(torch.clone, parameters_of(teacher)), copies, self.privileged, tuple(cotangents))
         return {name: gradient.detach() for name, gradient in found.items()}

@@ -9,7 +9,7 @@ from mechlearn.distill.strategies.recursion import eager_steps, solve_adjoint
 
 
 @dataclass(frozen=True)
-class Adjoint:
+class Adjoint(arguments.Choice):
     """The adjoint recursion: holds theta_i (with Adam, its moments too), no graph. Exact.
 
     The backward pass goes from n to 0; at each step the training loss's gradient is differentiated along one direction, which

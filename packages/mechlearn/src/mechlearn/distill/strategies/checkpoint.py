@@ -9,7 +9,7 @@ from mechlearn.distill.strategies.segments import solve_in_segments
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(arguments.Choice):
     """Reverse mode in segments, each run a second time: holds the graph of one segment and a point for each. Exact.
 
     Source: Chen et al. 2016 (https://arxiv.org/abs/1604.06174), whose segments are about the square root of n, too.

@@ -25,13 +25,14 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from mechlearn.distill.examples.inputs import Inputs, build
 from mechlearn.distill.examples.inputs import tensors as tensors_of
+from mechlearn.distill.forward.students import constants_beside
 from mechlearn.distill.optimisers.adam import Adam
 from mechlearn.distill.optimisers.inner import Inner, InnerState
 from mechlearn.distill.optimisers.sgd import SGD
 from mechlearn.distill.strategies.inner_problem import InnerProblem, Point
 from mechlearn.distill.strategies.recursion import Steps, step_product
 from mechlearn.distill.teachers.signals import Signals
-from mechlearn.params import Params, constants_of
+from mechlearn.params import Params
 
 Flat = list[Tensor]
 Numbers = tuple[Tensor, Tensor]
@@ -64,7 +65,7 @@ def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
             else than the student does.
     """
     student = problem.lesson.student
-    constants = constants_of(student)
+    constants = constants_beside(student, problem.start.params)
     key = (backend, *_key(problem, constants))
     kept = _kept.get(student)
     if kept is None or kept.key != key or not _agrees(problem, kept, constants):

@@ -17,7 +17,7 @@ from mechlearn.solvers import Operator, Vector, conjugate_gradients, neumann_ser
 
 
 @dataclass(frozen=True)
-class Implicit:
+class Implicit(arguments.Choice):
     """An approximation: takes theta_n for a minimum of the mean training loss over the n batches (implicit function theorem).
 
     The gradient with respect to the signals is - (d2 L_train / d signals d theta) H^-1 dL_val/dtheta with the Hessian H at

@@ -13,11 +13,12 @@ from mechlearn.distill.examples.batches import Batches, Labelled, check_batches,
 from mechlearn.distill.examples.inputs import mapped
 from mechlearn.distill.forward.students import student_function
 from mechlearn.distill.lesson import Lesson
-from mechlearn.distill.optimisers.counterparts import rule_of
+from mechlearn.distill.optimisers.counterparts import rule_of, unrolled_by
 from mechlearn.distill.optimisers.inner import Inner
 from mechlearn.distill.strategies import Strategy, Unroll, check_strategy
 from mechlearn.distill.strategies.inner_problem import InnerProblem, Point, Sizes, leaf_point
 from mechlearn.distill.teachers.hoisting import Teaching
+from mechlearn.functional import borrowed
 from mechlearn.params import count_bytes, parameters_of
 
 
@@ -37,6 +38,7 @@ class Forecast(NamedTuple):
     student: int
 
 
+@arguments.worded
 def forecast_memory(
     lesson: Lesson,
     batches: Batches,
@@ -65,12 +67,14 @@ def forecast_memory(
     n, chunk, rule = len(batches.y), lesson.hoisting.chunk, rule_of(inner)
     first = batches.at(slice(1))
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, chunk=None))
-    with _counting() as taught:
-        hoisted = teaching.hoist(mapped(torch.clone, first.privileged))  # a teacher may write into what it reads
-    params = parameters_of(lesson.student)
+    own, names = parameters_of(lesson.student), unrolled_by(inner, lesson.student)
+    params = {name: own[name].clone() for name in names}  # a pass may write into them
     point = Point(params, rule.init(params))
-    with student_function(lesson.student, lesson.layers) as function:
-        sizes = _measure(InnerProblem(function, lesson, first, hoisted.signals, hoisted.layout, validation, point, rule))
+    with borrowed(lesson.student, lesson.teacher):
+        with _counting() as taught:
+            hoisted = teaching.hoist(mapped(torch.clone, first.privileged))  # a teacher may write into what it reads
+        with student_function(lesson.student, lesson.layers, names) as function:
+            sizes = _measure(InnerProblem(function, lesson, first, hoisted.signals, hoisted.layout, validation, point, rule))
     signals = 3 * n * count_bytes(hoisted.signals)  # themselves, their gradients step by step, and these stacked
     held = (n if chunk is None else min(chunk, n)) * taught.total()
     unroll = strategy.held(n, sizes) + 2 * max(sizes.step, sizes.validation)  # a step's backward pass

@@ -8,7 +8,7 @@ from mechlearn.distill.strategies.segments import solve_in_segments
 
 
 @dataclass(frozen=True)
-class Truncated:
+class Truncated(arguments.Choice):
     """An approximation: differentiates the last steps only, as if theta were a constant before them.
 
     Source: Shaban et al. 2019 (https://arxiv.org/abs/1810.10667), truncated back-propagation through K steps.

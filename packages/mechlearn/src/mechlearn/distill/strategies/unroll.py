@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from mechlearn.arguments import Choice
 from mechlearn.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
 from mechlearn.distill.strategies.segments import solve_in_segments
 
 
 @dataclass(frozen=True)
-class Unroll:
+class Unroll(Choice):
     """Plain reverse mode, the reference: holds the graph of all n steps.
 
     Source: thesis section 4.3.4 and paper section 3.4, where automatic differentiation is linear in n in time and space.

@@ -14,7 +14,7 @@ NONFINITE = ("raise", "skip", "zero")
 
 
 @dataclass(frozen=True)
-class Unrolling:
+class Unrolling(arguments.Choice):
     """The meta-steps of `mechlearn.distill.Distillation`.
 
     Attributes:

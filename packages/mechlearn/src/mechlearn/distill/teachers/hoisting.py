@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.func import vmap
 
 from mechlearn import arguments
 from mechlearn.distill.examples.inputs import Inputs, at, first, mapped, pieces
@@ -21,13 +21,14 @@ from mechlearn.distill.forward.precision import precision
 from mechlearn.distill.forward.versions import all_writes
 from mechlearn.distill.teachers.signals import Layout, Signals, pack
 from mechlearn.distill.teachers.targets import TeacherOutput
+from mechlearn.functional import call
 from mechlearn.params import Params, constants_of, leaves, map_params, parameters_of
 
 STATISTICS = ("per-batch", "pooled")
 
 
 @dataclass(frozen=True)
-class Hoisting:
+class Hoisting(arguments.Choice):
     """How a teacher is run over the batches of an unroll.
 
     Attributes:
@@ -133,7 +134,7 @@ class Teaching:
 
     def hoist(self, privileged: Inputs) -> Hoisted:
         """Run the teacher over (n, B, ...) privileged data."""
-        params = leaves(parameters_of(self.teacher))
+        params = leaves(map_params(torch.clone, parameters_of(self.teacher)))  # a pass may write into them
         if self.hoisting.chunk is None:
             outputs, layout = self.forward(params, privileged)
             return Hoisted(tuple(output.detach() for output in outputs), layout, outputs, params)
@@ -142,7 +143,7 @@ class Teaching:
     @torch.no_grad()
     def signals(self, privileged: Inputs) -> tuple[Signals, Layout]:
         """Return the signals of (n, B, ...) privileged data without a graph, chunk by chunk."""
-        params = parameters_of(self.teacher)
+        params = map_params(torch.clone, parameters_of(self.teacher))
         parts = [self.forward(params, part) for part in pieces(privileged, self.hoisting.chunk or _count(privileged))]
         return tuple(torch.cat(pieces) for pieces in zip(*(found for found, _ in parts), strict=True)), parts[0][1]
 
@@ -179,7 +180,7 @@ class Teaching:
     def forward(self, params: Params, privileged: Inputs) -> tuple[Signals, Layout]:
         """Return the signals of (m, B, ...) privileged data, m batches."""
         buffers = {name: buffer.detach() for name, buffer in self.teacher.named_buffers()}
-        frozen = {name: tensor for name, tensor in constants_of(self.teacher).items() if name not in buffers}
+        frozen = {name: tensor.clone() for name, tensor in constants_of(self.teacher).items() if name not in buffers}
         layouts: list[Layout] = []
         kind = first(params).dtype  # of floats; privileged data may be tokens or bytes
 
@@ -188,7 +189,7 @@ class Teaching:
             lower = torch.autocast(first(batch).device.type, self.hoisting.autocast, enabled=self.hoisting.autocast is not None)
             with lower, precision("teacher", batch, self.teacher):
                 given = (self.own(batch),)
-                output: TeacherOutput = functional_call(self.teacher, tensors, given, tie_weights=True, strict=True)
+                output: TeacherOutput = call(self.teacher, tensors, given, whole=True)
             signals, layout = pack(output, self.layers)
             layouts.append(layout)
             return signals if self.hoisting.autocast is None else tuple(signal.to(kind) for signal in signals)

@@ -22,7 +22,8 @@ from mechlearn.distill.lesson import Lesson
 from mechlearn.distill.losses import GatedSquaredError
 from mechlearn.distill.teachers.hoisting import Teaching
 from mechlearn.distill.teachers.signals import unpack
-from mechlearn.params import parameters_of
+from mechlearn.functional import borrowed
+from mechlearn.params import map_params, parameters_of
 
 
 class Reading(NamedTuple):
@@ -80,9 +81,9 @@ def read_teacher(
         arguments.check_generator("generator", generator)
     frames, own, given = _leaf(prepared("privileged", privileged, 1))
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, statistics="per-batch", chunk=None))
-    with torch.enable_grad():
+    with borrowed(lesson.teacher), torch.enable_grad():
         copied = mapped(torch.clone, given)  # a teacher may write into what it reads, and nobody into a leaf
-        signals, layout = teaching.forward(parameters_of(lesson.teacher), copied)
+        signals, layout = teaching.forward(map_params(torch.clone, parameters_of(lesson.teacher)), copied)
     used: list[Tensor] = []
     gates: list[Tensor] = []
     for target in unpack([signal[0] for signal in signals], layout).values():

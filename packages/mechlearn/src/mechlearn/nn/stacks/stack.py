@@ -7,11 +7,12 @@ from typing import cast
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import stack_module_state, vmap
 from torch.nn.modules import module as torch_module
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 from torch.nn.utils.parametrize import type_before_parametrizations
 
+from mechlearn.functional import borrowed, call
 from mechlearn.nn.stacks.members import check_members, ties
 from mechlearn.params import Params
 
@@ -82,10 +83,11 @@ class Stack(nn.Module):
             return through(layers, self.stacked(), x)
 
         def alone(params: Params, rows: Tensor) -> Tensor:
-            return functional_call(architecture, params, (rows,))
+            return call(architecture, params, (rows,))
 
         try:
-            return vmap(alone)(self.stacked(), x)
+            with borrowed(architecture):  # what it noted of itself would be of a vmap that is over
+                return vmap(alone)(self.stacked(), x)
         except RuntimeError as error:
             if "randomness" not in str(error):
                 raise

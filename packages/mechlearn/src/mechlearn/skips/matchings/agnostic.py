@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_callable, check_flag
+from mechlearn.arguments import Choice, check_callable, check_flag
 from mechlearn.skips.matched import Chosen, Steps
 from mechlearn.skips.matchings.aligned import pairs
 from mechlearn.skips.matchings.following import Predicted, follow
@@ -24,7 +24,7 @@ _NUMBERS = 1 << 22
 
 
 @dataclass(frozen=True)
-class TimeAgnostic:
+class TimeAgnostic(Choice):
     """Match a prediction with the frame of least L(z, x_t) / w(t), however far ahead, and predict no further.
 
     Time-agnostic prediction (Jayaraman, Ebert, Efros and Levine, "Time-agnostic prediction: predicting predictable video

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mechlearn.arguments import check_one_of, check_whole
+from mechlearn.arguments import Choice, check_one_of, check_whole
 from mechlearn.losses import SquaredError
 from mechlearn.skips.contexts import Actions
 from mechlearn.skips.matched import LATER, Chosen, Steps
@@ -21,7 +21,7 @@ from mechlearn.skips.simulators.options import Options
 
 
 @dataclass(frozen=True)
-class Aligned:
+class Aligned(Choice):
     """Align all predictions of a trajectory at once, by dynamic programming, instead of one after the other.
 
     The thesis suggests it (section 2.2, "Instead of using a greedy matching algorithm", and section 2.5) and does not define
@@ -70,7 +70,7 @@ class Aligned:
             path = cheapest_path(costs, self.horizon, self.inputs, self.cost)
             times, frames = path[:-1], path[1:]
             used = times if self.inputs == "frames" else list(range(len(frames)))
-            _check_total(float(costs[used, frames].sum()), b)
+            check_total(float(costs[used, frames].sum()), b)
             losses = predictor.losses(seen[used], [b] * len(frames), frames)
             found.add([b] * len(frames), list(range(len(frames))), times, Chosen(frames), losses, made[used])
         return found
@@ -165,7 +165,7 @@ def _from_predictions(predictor: Predictor) -> list[Tensor]:
     return [torch.stack(each) for each in made]
 
 
-def _check_total(total: float, b: int) -> None:
+def check_total(total: float, b: int) -> None:
     """Refuse losses so large that no path is better than another; a frame that costs infinity is merely avoided."""
     if not math.isfinite(total):
         raise FloatingPointError(

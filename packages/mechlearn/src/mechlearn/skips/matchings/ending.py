@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from mechlearn.arguments import check_kind
+from mechlearn.arguments import Choice, check_kind
 from mechlearn.skips.matched import Chosen, Steps
 from mechlearn.skips.matchings.following import Predicted, follow
 from mechlearn.skips.matchings.greedy import Greedy
@@ -13,7 +13,7 @@ from mechlearn.skips.predicting import Predictor
 
 
 @dataclass(frozen=True)
-class OrEnd:
+class OrEnd(Choice):
     """Match as `Greedy` does, or with the frame at which the running option ends, if that fits better; however far.
 
     Under `Options` no window passes an option's end, so that skips and switches are learnt together (ours, after thesis

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from mechlearn.arguments import check_one_of, check_whole
+from mechlearn.arguments import Choice, check_one_of, check_whole
 from mechlearn.skips.matched import LATER, Chosen, Steps
 from mechlearn.skips.matchings.following import Predicted, follow
 from mechlearn.skips.predicting import Predictor
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Choice):
     """Match each prediction with the frame `dt` ahead: the baselines of thesis section 2.3.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from mechlearn.arguments import check_one_of, check_share, check_whole
+from mechlearn.arguments import Choice, check_one_of, check_share, check_whole
 from mechlearn.losses import Loss, SquaredError, rankable
 from mechlearn.skips.matched import LATER, Chosen, Steps
 from mechlearn.skips.matchings.draws import Draw
@@ -22,7 +22,7 @@ Ties = Literal["first", "last"]
 
 
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(Choice):
     """Match each prediction with the frame of its window that it fits best (thesis algorithm 1, lines 6 to 11).
 
     The window of a prediction made at frame t is t + nearest .. min(t + horizon, T - 1), or the last frame alone where fewer

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_one_of, check_positive, check_whole
+from mechlearn.arguments import Choice, check_one_of, check_positive, check_whole
 from mechlearn.skips.matched import LATER, Chosen, Steps
-from mechlearn.skips.matchings.aligned import Aligned, pairs
+from mechlearn.skips.matchings.aligned import Aligned, check_total, pairs
 from mechlearn.skips.matchings.following import Predicted, follow
 from mechlearn.skips.matchings.greedy import Greedy
-from mechlearn.skips.matchings.paths import Cost, Inputs, cheapest_path
+from mechlearn.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
 from mechlearn.skips.predicting import Predictor
 
 _FAR = 1e150
@@ -26,7 +27,7 @@ _FAR = 1e150
 
 
 @dataclass(frozen=True)
-class SoftGreedy:
+class SoftGreedy(Choice):
     """`Greedy`, but that a step costs the soft minimum of the losses over its window.
 
     The path is Greedy's: the next prediction is made from the frame of least loss, or from a random one where the step
@@ -66,6 +67,10 @@ class SoftGreedy:
         ]
         made, frames = pairs(windows)
         losses = predictor.losses(predicted.seen[made], [predicted.rows[i] for i in made], frames)
+        finite = (losses.detach() != torch.inf).tolist()
+        if not all(finite):  # again without these: in the gradient of an infinite loss even a factor of 0 makes NaN
+            made, frames = ([one for one, kept in zip(some, finite, strict=True) if kept] for some in (made, frames))
+            losses = predictor.losses(predicted.seen[made], [predicted.rows[i] for i in made], frames)
         places = [frame - windows[i].start for i, frame in zip(made, frames, strict=True)]
         table = losses.new_full((len(windows), self.horizon), torch.inf)
         at = torch.tensor(made, device=table.device), torch.tensor(places, device=table.device)
@@ -73,7 +78,7 @@ class SoftGreedy:
 
 
 @dataclass(frozen=True)
-class SoftAligned:
+class SoftAligned(Choice):
     """`Aligned`, but that a trajectory costs the soft minimum over all its paths: a soft-DTW with skips of 1 to H.
 
     With D_k(t') the soft minimum over all paths of k steps from frame 0 to frame t' of the sum of their steps' losses,
@@ -109,7 +114,7 @@ class SoftAligned:
 
         Raises:
             ValueError: teacher forcing below 1, or actions where it is not known which frame they belong to.
-            FloatingPointError: a loss that is NaN.
+            FloatingPointError: a loss that is NaN, or no path of finite loss.
         """
         hard = Aligned(self.horizon, self.inputs, self.cost)
         found = predictor.steps()
@@ -117,20 +122,21 @@ class SoftAligned:
         found.evaluations = sum(predictor.lengths) - len(predictor.lengths)
         for b, made in enumerate(predictions):
             seen = predictor.compared(made, predictor.lengths[b] - 1)
-            path = cheapest_path(hard.costs(predictor, b, seen), self.horizon, self.inputs, self.cost)
+            costs = hard.costs(predictor, b, seen)
+            path = cheapest_path(costs, self.horizon, self.inputs, self.cost)
             times, frames = path[:-1], path[1:]
             used = times if self.inputs == "frames" else list(range(len(frames)))
-            total = self._total(predictor, hard, b, seen)
+            check_total(float(costs[used, frames].sum()), b)
+            total = self._total(predictor, costs, b, seen)
             each = (total if self.cost == "mean" else total / len(frames)).to(seen.dtype)
             found.add([b] * len(frames), list(range(len(frames))), times, Chosen(frames), each.expand(len(frames)), made[used])
         return found
 
-    def _total(self, predictor: Predictor, hard: Aligned, b: int, seen: Tensor) -> Float[Tensor, ""]:
-        length = len(seen) + 1
-        rows, frames = pairs(hard.windows(length))
+    def _total(self, predictor: Predictor, costs: Costs, b: int, seen: Tensor) -> Float[Tensor, ""]:
+        # Without what costs infinity: in the gradient of an infinite loss even a factor of 0 makes NaN.
+        rows, frames = (places.tolist() for places in np.nonzero(np.isfinite(costs)))
         losses = predictor.losses(seen[rows], [b] * len(rows), frames).double()
-        losses = torch.where(losses.isfinite(), losses, _FAR)
-        table = losses.new_full((length - 1, length), _FAR)
+        table = losses.new_full(costs.shape, _FAR)
         at = torch.tensor(rows, device=table.device), torch.tensor(frames, device=table.device)
         return self._soft_paths(table.index_put(at, losses))
 

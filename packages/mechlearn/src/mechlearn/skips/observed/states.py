@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_positive
+from mechlearn.arguments import Choice, check_positive
 from mechlearn.losses import ElementwiseLoss, Loss, Ranking, evaluated, frame_of, largest_target, prediction_shape, rankable
 from mechlearn.trajectories import Trajectories
 
@@ -21,7 +21,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class States:
+class States(Choice):
     """How states of several entries lie in one vector: entry by entry in the order of `shapes`, as floats, times their scales.
 
     Pictures in bytes become floats here, so that they take four times the memory; where that is too much, predict one entry and
@@ -104,7 +104,7 @@ class States:
 
 
 @dataclass(frozen=True, eq=False)
-class StateLoss:
+class StateLoss(Choice):
     """The weighted sum of one loss for each entry of a state, see `States.loss`."""
 
     shapes: Shapes

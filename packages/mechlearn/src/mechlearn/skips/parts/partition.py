@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_kind, check_one_of
+from mechlearn.arguments import Choice, check_kind, check_one_of
 from mechlearn.skips.contexts import Actions
 from mechlearn.skips.dynamics import Dynamics, check_dynamics
 from mechlearn.trajectories import Trajectories
@@ -18,7 +18,7 @@ Sees = Literal["own", "all"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Part(Choice):
     """One process: which elements of a frame's first dimension are its own, and its dynamics.
 
     The model is given frames of these elements, (n, len(elements), ...): numbers of a state, or channels of a picture.
@@ -47,7 +47,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(Choice):
     """Processes that run side by side; every element of a frame belongs to one of them.
 
     Each goes along a trajectory at distances of its own, so that a frame that is predicted is never one frame of the world but

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_callable, check_not_negative, check_share
+from mechlearn.arguments import Choice, check_callable, check_not_negative, check_share
 from mechlearn.losses import Loss, SquaredError, evaluated
 from mechlearn.trajectories import Trajectories
 
@@ -31,7 +31,7 @@ class Gained(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Cumulants:
+class Cumulants(Choice):
     """A number gained at every transition, of which a model predicts the sum over its skip, P(X_{t+k}, R_t^k | X_t).
 
     The model returns a pair then, its prediction and for each of n frames the sum; it is trained towards the sum over the skip

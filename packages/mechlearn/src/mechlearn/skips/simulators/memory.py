@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_tensor, check_whole
+from mechlearn.arguments import Choice, check_tensor, check_whole
 from mechlearn.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class Memory(Choice):
     """A model's state: it is given the one that it returned at its step before, (prediction, state) = f(frame, ..., state).
 
     In training it goes along the matches: what was skipped is not remembered, and whether the next input is the true frame or

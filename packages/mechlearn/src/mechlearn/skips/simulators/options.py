@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mechlearn.arguments import check_tensor, check_whole
+from mechlearn.arguments import Choice, check_tensor, check_whole
 from mechlearn.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class Options(Choice):
     """Which option runs, as the context of a model ``f(frames, ids)`` of all; no prediction passes an option's end.
 
     The thesis proposes one model an option (section 2.5) and expects more of learning both together: one model here shares what

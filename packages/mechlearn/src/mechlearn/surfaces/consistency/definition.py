@@ -6,7 +6,7 @@ What the texts choose: docs/evidence/deviations.md.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mechlearn.arguments import check_flag, check_not_negative, check_one_of, check_positive
+from mechlearn.arguments import Choice, check_flag, check_not_negative, check_one_of, check_positive
 from mechlearn.surfaces.consistency.searches import EXACT, Search
 from mechlearn.surfaces.landscape import Curvature
 
@@ -15,7 +15,7 @@ NotMinimum = Literal["warn", "error", "ignore"]
 
 
 @dataclass(frozen=True)
-class Consistency:
+class Consistency(Choice):
     """A definition of consistency, and how its score is found.
 
     Raises:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from mechlearn.arguments import check_positive, check_whole
+from mechlearn.arguments import Choice, check_positive, check_whole
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Choice):
     """All of every Hessian (n x n memory): second-order expansions of both losses, whose program is solved exactly.
 
     Args:
@@ -24,7 +24,7 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Ascent:
+class Ascent(Choice):
     """An expansion in N_e alone, and a local search inside it with the true losses: projected gradient ascent.
 
     It projects onto the whole ellipsoid and so needs every Hessian. What it returns is a lower bound.
@@ -50,7 +50,7 @@ class Ascent:
 
 
 @dataclass(frozen=True)
-class Subspace:
+class Subspace(Choice):
     """The program of `Exact` in a growing subspace, from Hessian-vector products: a few vectors of memory.
 
     Args:

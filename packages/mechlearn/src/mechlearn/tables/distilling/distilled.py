@@ -34,7 +34,7 @@ from mechlearn.tables.distilling.students import (
     soft_targets,
 )
 from mechlearn.tables.fitting import Task, threads
-from mechlearn.tables.reading_in import Numbers, Scaling, is_missing, one_dimensional
+from mechlearn.tables.reading_in import Numbers, Scaling, check_known, is_missing, one_dimensional
 
 Rows = tuple[Numbers, NDArray[Any]]
 """What scikit-learn's checks give back."""
@@ -244,6 +244,7 @@ class DistilledRegressor(RegressorMixin, _Distilled):
         Raises:
             TypeError, ValueError: a table or settings that cannot be.
         """
+        check_known(y)
         x, y = cast(
             tuple[Numbers, NDArray[Any]], validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=10)
         )
@@ -285,6 +286,7 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
         Raises:
             TypeError, ValueError: a table or settings that cannot be.
         """
+        check_known(y)
         x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, ensure_min_samples=10))
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)

@@ -25,6 +25,7 @@ from mechlearn.tables.reading_in.sites import LEAST as LEAST
 from mechlearn.tables.reading_in.sites import SMALL as SMALL
 from mechlearn.tables.reading_in.sites import pooled as pooled
 from mechlearn.tables.reading_in.sites import site_names as site_names
+from mechlearn.tables.reading_in.targets import check_known as check_known
 from mechlearn.tables.reading_in.targets import check_target as check_target
 from mechlearn.tables.reading_in.warnings import PLACEHOLDER as PLACEHOLDER
 from mechlearn.tables.reading_in.warnings import SPELLINGS as SPELLINGS

@@ -50,6 +50,29 @@ def check_target(
         )
 
 
+def check_known(target: object) -> None:
+    """Refuse a target of objects with gaps, such as pandas' NA among texts, before NumPy makes a text of them or fails.
+
+    What is no sequence of one cell a row, and a NaN among numbers, is scikit-learn's to refuse.
+
+    Raises:
+        ValueError: says in which rows.
+    """
+    kind_of = getattr(getattr(target, "dtype", None), "kind", "O")
+    if target is None or isinstance(target, str | bytes) or (isinstance(target, np.ndarray) and kind_of != "O"):
+        return
+    try:
+        cells = np.asarray(target, dtype=object)
+    except (TypeError, ValueError):
+        return
+    gone = is_missing(cells) if cells.ndim == 1 else np.zeros(0, dtype=bool)
+    if gone.any():
+        raise ValueError(
+            f"`y` should be known in every row. Found {gone.sum()} missing, first in row {gone.argmax() + 1} of {len(cells)}. "
+            "Leave these rows out, or where nothing means a class, give it a name."
+        )
+
+
 def target_codes(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tuple[Any, ...] | None]:
     """Return (n, K) a column of 0 and 1 for each class and the classes, or (n, 1) numbers and None.
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from torch.autograd.graph import Node
 
+from mechlearn.agreement.engine import hooks
 from mechlearn.agreement.engine.analysis import elementwise, indexing, products, shapes
 from mechlearn.agreement.engine.analysis.owners import Batch, Known, Own, Shape
 
@@ -98,12 +99,13 @@ class Kind:
         rule: how ownership passes to each input, or None.
         looks_up: True where rows of a table are read by indices.
         joining: the same for several outputs.
+        hooked: True for what torch puts around a module with a backward hook, if it is torch's.
         same: True where ownership passes to a single input of the same shape as it is.
         chain: True for torch's own operations, through which a parameter may pass before it is read: their backward is a
             linear map, which each environment's gradient can be taken through by itself.
     """
 
-    __slots__ = ("alike", "batch_norm", "chain", "joining", "looks_up", "name", "rule", "same")
+    __slots__ = ("alike", "batch_norm", "chain", "hooked", "joining", "looks_up", "name", "rule", "same")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -112,6 +114,7 @@ class Kind:
         base, number = (match[1], match[2]) if match else ("", "")
         self.rule = _RULES.get(base) if name != "torch::autograd::CopyBackwards" else elementwise.broadcast
         self.joining = _JOINING.get(base)
+        self.hooked = name == hooks.NAME
         self.alike = base in ("VarMean", "StdMean")
         self.batch_norm = base in _BATCH_NORMS
         self.looks_up = base in ("Embedding", "EmbeddingBag", "Gather", "Index", "IndexSelect")

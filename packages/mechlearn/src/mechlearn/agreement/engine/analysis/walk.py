@@ -16,6 +16,7 @@ from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, K
 from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
 from mechlearn.agreement.engine.analysis.rows import Read
 from mechlearn.agreement.engine.analysis.tables import Kind, kind_of
+from mechlearn.agreement.engine.hooks import is_of_hooks
 from mechlearn.environments import Environments
 
 _Slots = tuple[tuple[Node | None, int], ...]
@@ -80,6 +81,7 @@ class Proof:
         lost: the names of parameters for which ownership was lost on the way, and why.
         vouched: nodes whose rows the user vouched for, by name.
         batch_norm: True where a BatchNorm used statistics of rows of several environments.
+        hooked: True where a module has a backward hook.
         by_example: True where reads whose rows belong to examples were followed example by example; else the labels of
             environments happen to lie like those of examples, whose gradients may have met within an environment.
     """
@@ -88,6 +90,7 @@ class Proof:
     lost: dict[str, str] = field(default_factory=dict[str, str])
     vouched: set[str] = field(default_factory=set[str])
     batch_norm: bool = False
+    hooked: bool = False
     by_example: bool = True
 
 
@@ -173,9 +176,20 @@ class Walk:
             return None
         if kind.joining is not None:
             return self._join(node, kind, slots, cast("dict[int, Known]", arrived))
-        if self._vouch:
-            return self._trust(node, kind, slots, arrived)
-        return self._send_all(slots, _unknown(kind))
+        if kind.hooked and is_of_hooks(node):
+            self._pass_by(slots, arrived)
+        elif self._vouch:
+            self._trust(node, kind, slots, arrived)
+        else:
+            self._send_all(slots, _unknown(kind))
+        return None
+
+    def _pass_by(self, slots: _Slots, arrived: dict[int, Own]) -> None:
+        """Pass ownership through a node that returns what it gets, input by input, and whose hooks act row by row."""
+        self.found.hooked = True
+        for slot, (child, number) in enumerate(slots):
+            if child is not None and slot in arrived:
+                self._send(child, number, arrived[slot])
 
     def _merged(self, node: Node, arrived: dict[int, Own]) -> Own:
         """Return the ownership of all outputs of a node whose outputs are of one shape."""

@@ -37,6 +37,7 @@ class Lengths(RunningSums):
     ) -> None:
         super().__init__(like, needs, compiled)
         self._found: list[Tensor] = []
+        self._totals: list[Tensor] = []
         self._keep = keep
         self._pieces: list[tuple[Tensor, Tensor | None]] = []
 
@@ -46,6 +47,8 @@ class Lengths(RunningSums):
         self._found.append(lengths(wide))
         if self._keep:
             self._pieces.append((wide.clone(), None))
+        else:
+            self._totals.append(wide.flatten(1).sum(1, dtype=torch.float64))
         if self.needs:
             self._add_signs(wide.sign_())
         self.environments += len(wide)
@@ -72,6 +75,8 @@ class Lengths(RunningSums):
         self._found.append(lengths(left) * lengths(right))
         if self._keep:
             self._pieces.append((left, right))
+        else:
+            self._totals.append(left.sum(1, dtype=torch.float64) * right.sum(1, dtype=torch.float64))
         if sign is not None and "sign" not in self.held:
             self.held["sign"] = sign  # as good as always all there is: bytes stay bytes
         elif sign is not None:
@@ -81,6 +86,7 @@ class Lengths(RunningSums):
     def add_silent(self, environments: int) -> None:
         """Take environments whose losses do not reach the parameter."""
         self._found.append(torch.zeros(environments, dtype=torch.float64, device=self.device))
+        self._totals.append(self._found[-1])
         if self._keep:
             self._pieces.append((torch.zeros(environments, *self.shape, dtype=self.dtype, device=self.device), None))
         if self.needs:
@@ -101,6 +107,11 @@ class Lengths(RunningSums):
     def values(self) -> Float[Tensor, " e"]:
         """Return the norms."""
         return torch.cat(self._found)
+
+    def total(self, norms: Float[Tensor, " e"]) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """Return what the components of all gradients, each divided by a norm, add up to, and what the lengths do; not kept."""
+        weights = 1 / norms.double()
+        return (torch.cat(self._totals) * weights).sum(), (self.values() * weights).sum()
 
     def with_gradient(self, gradient: Float[Tensor, "*p"], *, own: bool = False) -> RunningSums:
         """Return ordinary sums, of gradients that add up to this one and have these signs; memory of its ``own`` may change."""

@@ -32,14 +32,19 @@ class Gathering:
     Args:
         errors: how standard errors are taken.
         compiled: kernels to use for what they take, or None for torch's operators.
+
+    Attributes:
+        generator: of the draw of halves.
+        memories: what is remembered, by parameter name.
+        ids: of the environments in it, in their order; None before the first step.
     """
 
     def __init__(self, errors: StandardErrors, compiled: Compiled | None = None) -> None:
         self.errors, self.compiled = errors, compiled
-        self._generator = torch.Generator().manual_seed(errors.seed)
-        self._memories: dict[str, Memory] = {}
+        self.generator = torch.Generator().manual_seed(errors.seed)
+        self.memories: dict[str, Memory] = {}
         self._staged: dict[str, Memory] = {}
-        self._ids: list[object] | None = None
+        self.ids: list[object] | None = None
         self._staged_ids: list[object] | None = None
         self._room = Room()
 
@@ -47,7 +52,7 @@ class Gathering:
         """Return the partition that is proved and that parameters without a cheaper one use."""
         if self.errors.memory:
             self._check_same(groups)
-        return self._cut(groups, self._generator)
+        return self._cut(groups, self.generator)
 
     def seen(self, groups: Environments) -> Clusters:
         """Return clusters such as a step's would be; nothing is drawn that a step would draw."""
@@ -79,7 +84,7 @@ class Gathering:
         if not self.errors.memory:
             return EvidenceSums(like, needs, clusters, None, self.compiled, self._room)
         groups = clusters.environments
-        memory, places = self._memories.get(name), self._places_of(groups)
+        memory, places = self.memories.get(name), self._places_of(groups)
         if memory is None:
             sizes = sizes_of(_ids_of(groups), self.errors.rows, groups.sizes)
             in_place = [sizes[position] for position in sorted(range(groups.count), key=places.__getitem__)]
@@ -91,13 +96,18 @@ class Gathering:
         """Remember the step, unless what was computed in it is not finite: such a step is one that a GradScaler skips."""
         finite = [memory.is_finite() for memory in self._staged.values()]
         if finite and bool(torch.stack([one.to(finite[0].device) for one in finite]).all()):  # one wait for a device
-            self._memories.update(self._staged)
-            self._ids = self._staged_ids
+            self.memories.update(self._staged)
+            self.ids = self._staged_ids
+        self.forget()
+
+    def remember(self, memories: dict[str, Memory], ids: list[object] | None) -> None:
+        """Go on with what was remembered before."""
+        self.memories, self.ids = memories, ids
         self.forget()
 
     def forget(self) -> None:
         """Leave what is remembered as it was before the step: it failed."""
-        self._staged, self._staged_ids = {}, self._ids
+        self._staged, self._staged_ids = {}, self.ids
 
     def _places_of(self, groups: Environments) -> list[int]:
         """Return where each environment of a step is in what is remembered: the first step's order, whatever this one's is."""

@@ -1,6 +1,7 @@
 """Exponential averages over steps of the environments' gradients and of their examples' variances, for one parameter."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -35,6 +36,21 @@ class Memory:
         self.places: Sequence[int] = range(environments)
         self.gradients = [torch.zeros(like.shape, dtype=dtype, device=like.device) for _ in range(environments)]
         self.variances = [torch.zeros_like(gradient) for gradient in self.gradients]
+
+    def state(self) -> dict[str, Any]:
+        """Return what `of_state` makes an equal one of; tensors are copies."""
+        tensors = {key: [one.clone() for one in getattr(self, key)] for key in ("gradients", "variances")}
+        return {"decay": self.decay, "sizes": list(self.sizes), "steps": self.steps, **tensors}
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Any], like: Tensor) -> "Memory":
+        """Return the memory that a state is of, on a parameter's device."""
+        made = cls(like, len(state["gradients"]), state["decay"], state["sizes"])
+        made.steps = state["steps"]
+        for key in ("gradients", "variances"):
+            for own, one in zip(getattr(made, key), state[key], strict=True):
+                own.copy_(one)
+        return made
 
     def begin(self) -> None:
         """Count a step in place; each environment is updated once in it."""
