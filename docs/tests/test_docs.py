@@ -58,6 +58,7 @@ def execute(page: Path, text: str, namespace: dict[str, object]) -> None:
     """Runs a page's Python in order; what fails is reported with the page's own line."""
     with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)  # torch warns of itself when it first compiles
         for block in blocks(text):
             if block.language == "python":
                 exec(compile("\n" * (block.line - 1) + block.code, page, "exec"), namespace)
