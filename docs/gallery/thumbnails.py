@@ -1,11 +1,11 @@
-"""Draws a thumbnail of each recorded experiment on worlds, vision and surfaces: `python docs/gallery/thumbnails.py`.
+"""Draws the picture of each experiment's page: `python docs/gallery/thumbnails.py [NAME ...]`, all without a name.
 
-From rows: nothing is computed but the drawing, and records hold no pictures: after a new record, run it again. An experiment's
-README that does not show its picture yet gets it, before "How to read it".
+From recorded rows: nothing is computed but the drawing, and records hold no pictures. After a new record, run it again.
 """
 
-from importlib.util import find_spec
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -15,29 +15,51 @@ from claimlab.drawing import house_style
 from claimlab.experiment import load
 from claimlab.running.run import Run
 from claimlab.running.runfiles import find_runs
-from claimlab.showing.evidence import recorded as when
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "packages" / "zoo" / "results"
-FAMILIES = ("worlds", "vision", "surfaces")
-CHOSEN = {
-    "decoding": "reconstructions", "divide-and-conquer": "plans", "coordinates": "maps", "forward-models": "edges",
-    "take-cover": "dream-strip",
-}  # fmt: skip
-"""Which of an experiment's figures; the first one where none is named or the rows lack it."""
-BEFORE = "## How to read it"
 WIDE, COLOURS = 640, 64
 """Pixels across, and colours of a picture."""
 
 
+class Choice(NamedTuple):
+    """Which of an experiment's figures, by its name, from which preset's record (with changed settings); None: the first."""
+
+    figure: str | None = None
+    preset: str | None = None
+    changed: bool = False
+
+
+CHOSEN = {
+    "coinrun": Choice(preset="finalists"),
+    "coordinates": Choice("maps"),
+    "decoding": Choice("reconstructions"),
+    "distill-ablations": Choice("outcomes"),
+    "distill-mujoco": Choice(preset="quick", changed=True),
+    "distill-xor": Choice("heat-maps-selected"),
+    "divide-and-conquer": Choice("plans"),
+    "forward-models": Choice("edges"),
+    "own-data-cities": Choice("privileged", "quick"),
+    "own-data-privileged": Choice(preset="forms"),
+    "skips-accuracy": Choice(preset="epochs"),
+    "skips-curve": Choice(preset="paper"),
+    "skips-perturbation": Choice(preset="control"),
+    "skips-timeline": Choice("balls"),
+    "spiral-environments": Choice(preset="quick"),
+    "spirals-baselines": Choice(preset="data-sets"),
+    "take-cover": Choice("dream-strip"),
+}
+"""Where another figure, or that of another preset than paper or quick, shows the finding."""
+
+
 def recorded() -> dict[str, Run]:
-    """Return the run of each experiment that is drawn: of the presets with all parts, paper and quick, the last recorded."""
+    """Return the run that each experiment's picture is drawn from."""
     found: dict[str, Run] = {}
-    for family in FAMILIES:
-        latest = sorted(find_runs(RESULTS / family), key=when, reverse=True)
-        for run in sorted(latest, key=lambda run: (run.recipe.preset not in ("paper", "quick"), bool(run.recipe.changed))):
-            if not run.is_older:
-                found.setdefault(run.recipe.name, run)
+    runs = [run for run in find_runs(RESULTS) if not run.is_older]
+    for run in sorted(runs, key=lambda run: (run.recipe.preset not in ("paper", "quick"), bool(run.recipe.changed))):
+        wanted = CHOSEN.get(run.recipe.name, Choice())
+        if wanted.preset in (None, run.recipe.preset) and (not wanted.changed or run.recipe.changed):
+            found.setdefault(run.recipe.name, run)
     return found
 
 
@@ -46,7 +68,7 @@ def thumbnail(run: Run) -> Figure:
     with house_style():
         figures = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset).figures(run.rows())
     still = {name: figure for name, figure in figures.items() if isinstance(figure, Figure)}
-    return still.get(CHOSEN.get(run.recipe.name, ""), next(iter(still.values())))
+    return still.get(CHOSEN.get(run.recipe.name, Choice()).figure or "", next(iter(still.values())))
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -58,28 +80,14 @@ def save(figure: Figure, path: Path) -> None:
     small.save(path, optimize=True)
 
 
-def shown(readme: str, name: str, title: str, caption: str) -> str:
-    """Return an experiment's README with its picture, and the caption of the present figure below it."""
-    link = f"](../../../../../docs/gallery/rows/{name}.png)"
-    picture = f"![{title}{link}\n\n*{caption}*\n\n"
-    if link in readme:
-        start = readme.rindex("![", 0, readme.index(link))
-        return readme[:start] + picture + readme[readme.index(BEFORE) :]
-    return readme.replace(BEFORE, picture + BEFORE, 1)
-
-
-def main() -> None:
-    """Draw all, and write them into their READMEs."""
+def main(names: list[str]) -> None:
+    """Draw those of some experiments, or all."""
     mpl.use("Agg")
     (HERE / "rows").mkdir(exist_ok=True)
     for name, run in recorded().items():
-        figure, experiment = thumbnail(run), load(name, run.recipe.package)
-        save(figure, HERE / "rows" / f"{name}.png")
-        spec = find_spec(experiment.run.__module__)
-        readme = Path(str(spec.origin)).with_name("README.md") if spec else HERE
-        text = readme.read_text(encoding="utf-8")
-        readme.write_text(shown(text, name, experiment.title, str(figure.get_label())), encoding="utf-8")
+        if not names or name in names:
+            save(thumbnail(run), HERE / "rows" / f"{name}.png")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
