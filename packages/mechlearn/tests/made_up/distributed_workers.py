@@ -300,6 +300,7 @@ def hook_dies(rank, world):
     model.register_comm_hook(HookState(AndMask()), agreement_hook)
     for _ in range(2):  # DistributedDataParallel talks to the others itself after the first pass
         losses(model, *environment(rank)).mean().backward()
+        model.zero_grad()
     if rank == world - 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return sentence(lambda: losses(model, *environment(rank)).mean().backward())

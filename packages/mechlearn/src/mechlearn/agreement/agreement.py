@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -10,13 +11,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mechlearn.agreement.compiled.step import CompiledStep, Doors, refusal
+from mechlearn.agreement.distributed.processes import Processes, Ranks, check_each_step, hand_over
 from mechlearn.agreement.engine.analysis.refusals import check_model
-from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Record
+from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record
 from mechlearn.agreement.engine.combining import combine_small, combine_sums, treats_components_alike
 from mechlearn.agreement.engine.delivery import cast_all, deliver
 from mechlearn.agreement.engine.explaining import Explanations, explained
 from mechlearn.agreement.engine.forward import Complete, Form, OnePass
 from mechlearn.agreement.engine.masks import Masks
+from mechlearn.agreement.engine.repeated import Repeated
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.sums.batched import SMALL
 from mechlearn.agreement.inputs import READS
@@ -102,6 +105,7 @@ class Agreement:
         normalise: str | Sequence[str] | None = None,
     ) -> None:
         check_model(model)
+        self._processes = Processes(model)
         check_rule(rule)
         check_flag("refuse_nonfinite", refuse_nonfinite)
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
@@ -116,6 +120,7 @@ class Agreement:
         divided = _checked_norm(model, normalise)
         self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
         self._accumulated: Collected | None = None
+        self._repeated = Repeated()
         self._masks = self._masks_of(rule)
 
     @worded
@@ -148,6 +153,9 @@ class Agreement:
 
     def _backward(self, form: Form, examples: Sized) -> Record:
         """Combine what an engine forms of a step's environments, of so many examples, and fill ``.grad``."""
+        ranks = self._processes.ranks()
+        if ranks is not None:
+            return self._across(ranks, form)
         masks = self._of_rule()
         masks.begin()
         gradients: dict[str, Tensor] = {}
@@ -185,14 +193,46 @@ class Agreement:
         check_finite_together(finite)
         gradients = cast_all(found.parameters, {name: gradients[name] for name in found.paths}, self.refuse_nonfinite)
         # Only now, when nothing can fail any more, is a gradient touched.
+        reached = [found.parameters[name] for name in found.paths]
+        self._repeated.warn(self.rule, reached)
         for name in found.paths:
             deliver(found.parameters[name], gradients[name])
+        self._repeated.remember(reached)
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
         self._onepass.keep()
         survivors = _shares({name: (shares[name], gradients[name].numel()) for name in found.paths})
         kept = {name: kept[name] for name in found.paths if name in kept}
         return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close(found.paths))
+
+    def _across(self, ranks: Ranks, form: Form) -> Record:
+        """Combine what an engine forms with what other ranks have, and fill ``.grad`` on every rank alike."""
+        masks = self._of_rule()
+        check_each_step(self.rule, self._keep)
+        masks.begin()
+        try:
+            with ranks.forming():
+                self._form_further(form)
+            found = self._accumulated
+        finally:  # where a step fails on one rank, all give up what they have accumulated for it
+            self._accumulated = None
+        assert found is not None
+        parameters, gradients, survivors = ranks.combine(self.rule, self._for_ranks(found), self.refuse_nonfinite)
+        # Only now, when nothing can fail any more, is a gradient touched.
+        self._repeated.warn(self.rule, parameters.values())
+        hand_over(parameters, gradients)
+        self._repeated.remember(parameters.values())
+        for leaf, gradient in found.outside.items():
+            deliver(leaf, gradient / len(found.ids))
+        self._onepass.keep()
+        masks.held = survivors.masks or {}
+        paths: dict[str, Path] = {name: found.paths[name] for name in parameters if name in found.paths}
+        return Record(found.ids, found.losses, dict(survivors), paths, found.proved, None, masks.close(masks.held))
+
+    def _for_ranks(self, found: Collected) -> OfEnvironments:
+        collected = found.statistics()
+        collected.keep_masks = self._keep_masks
+        return collected
 
     @worded
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
@@ -215,7 +255,12 @@ class Agreement:
         self._accumulate(form)
 
     def _accumulate(self, form: Form) -> None:
-        """Add what an engine forms of further environments."""
+        """Add what an engine forms of further environments, of a sharded model with its parameters gathered."""
+        ranks = self._processes.ranks()
+        with nullcontext() if ranks is None else ranks.whole():
+            self._form_further(form)
+
+    def _form_further(self, form: Form) -> None:
         masks = self._of_rule()
         if self._accumulated is not None and masks.decides:
             self._accumulated.check(self.rule)

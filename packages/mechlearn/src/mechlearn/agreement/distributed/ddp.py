@@ -6,8 +6,9 @@ in two beyond. Masks are bitwise those of one process, since integers have one s
 ``summation="rank"``, which adds them in the order of the ranks.
 """
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple, no_type_check
+from collections.abc import Mapping, Sequence
+from typing import Literal, no_type_check
+from weakref import ref
 
 import torch
 from jaxtyping import Shaped
@@ -89,6 +90,31 @@ def combine_across_ranks(
     named = _named(parameters)
     _check_statistics(statistics)
     collectives.check_initialised()
+    gradients, shares = combined(
+        named, rule, statistics, environments, group=group, summation=summation, refuse_nonfinite=refuse_nonfinite, ids=ids
+    )
+    _leave(named, gradients, adds=statistics is not None)  # only now, when nothing can fail any more
+    return shares
+
+
+def combined(
+    named: Mapping[str, Tensor],
+    rule: Rule,
+    statistics: Mapping[str, Statistics] | None,
+    environments: int | None = None,
+    *,
+    group: ProcessGroup | None = None,
+    summation: Summation = "backend",
+    refuse_nonfinite: bool = True,
+    ids: Literal["global", "local"] = "global",
+) -> tuple[dict[str, Tensor], Survivors]:
+    """Return what `combine_across_ranks` brings to ``.grad``, by name, and what survived; nothing is changed.
+
+    Arguments are those of that function, checked; ``named`` holds trainable parameters.
+
+    Raises:
+        ValueError, FloatingPointError, RuntimeError: as there.
+    """
     mine = _single(named, rule) if statistics is None else dict(statistics)
     total = collectives.shake_hands(named, mine, rule, environments, group)
     known = statistics.ids if isinstance(statistics, OfEnvironments) and ids == "global" else ()
@@ -98,7 +124,8 @@ def combine_across_ranks(
     shares = Survivors()
     masks = shares.masks = {} if isinstance(statistics, OfEnvironments) and statistics.keep_masks else None
     for name, parameter in [pair for pair in named.items() if pair[0] in reached]:
-        summed = all_reduce_statistics(mine.get(name, silent(parameter, rule, mine)), total, group=group, summation=summation)
+        own = mine[name] if name in mine else silent(parameter, rule, mine)
+        summed = all_reduce_statistics(own, total, group=group, summation=summation)
         if refuse_nonfinite:
             check_finite_sums(name, summed.gradient)
         gradients[name], survives = rule(summed)
@@ -107,9 +134,7 @@ def combine_across_ranks(
         shares[name] = float(survival(survives))
         if masks is not None:
             masks[name] = survives != 0
-    gradients = cast_all(named, gradients, refuse_nonfinite)
-    _leave(named, gradients, adds=statistics is not None)  # only now, when nothing can fail any more
-    return shares
+    return cast_all(named, gradients, refuse_nonfinite), shares
 
 
 def _leave(named: Mapping[str, Tensor], gradients: Mapping[str, Tensor], adds: bool) -> None:
@@ -158,16 +183,42 @@ def _single(named: Mapping[str, Tensor], rule: Rule) -> dict[str, Statistics]:
     return found
 
 
-class HookState(NamedTuple):
-    """What `agreement_hook` needs to know.
+class HookState:
+    """What `agreement_hook` needs to know, and where it remembers of which parameters it has masked gradients.
 
-    Attributes:
+    Args:
         rule: the same on every rank; applied parameter by parameter.
         group: the group of the DistributedDataParallel model; None for all processes.
     """
 
-    rule: Rule
-    group: ProcessGroup | None = None
+    def __init__(self, rule: Rule, group: ProcessGroup | None = None) -> None:
+        self.rule = rule
+        self.group = group
+        self._guarded: dict[int, ref[Tensor]] = {}
+        self._masked = False
+
+    def guard(self, parameters: Sequence[Tensor], last: bool) -> None:
+        """Have what comes next to these parameters' ``.grad`` checked, once all buckets of a pass are masked."""
+        for parameter in parameters:
+            known = self._guarded.get(id(parameter))
+            if known is None or known() is not parameter:
+                self._guarded[id(parameter)] = ref(parameter)
+                parameter.register_hook(self._check_cleared)
+        self._masked = self._masked or last
+
+    def _check_cleared(self, gradient: Tensor) -> None:
+        """Refuse to add a gradient to masked ones, in the first hook of a pass and so before any is changed."""
+        del gradient
+        if not self._masked:
+            return
+        held = [one.grad for known in self._guarded.values() if (one := known()) is not None and one.grad is not None]
+        if any(bool(one.any()) for one in held):
+            raise RuntimeError(
+                "A gradient should be masked when it is whole, as a sum of masked ones is another. Found a backward pass that "
+                "adds to gradients that the hook has masked. Run every pass but the last inside no_sync(), and zero_grad() "
+                "after each step."
+            )
+        self._masked = False
 
 
 @no_type_check  # torch asks for this return annotation and returns a base class of it, which run-time checkers refuse
@@ -177,12 +228,14 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
     ``loss.backward()`` on each rank's mean loss then leaves the combined gradient in ``.grad``. Gradients and signs of a bucket
     travel while the backward pass goes on. The sum of gradients is the backend's. A rank with several environments cannot use
     it, as their gradients are added before the hook sees them: see `combine_across_ranks`. Where the ranks' gradients add up
-    to NaN or infinity, ``.grad`` is NaN on every rank, masked or not, as a `torch.amp.GradScaler` expects.
+    to NaN or infinity, ``.grad`` is NaN on every rank, masked or not, as a `torch.amp.GradScaler` expects. Of several passes
+    that are accumulated, all but the last belong inside ``no_sync()``: the whole gradient is masked then.
 
     Raises:
         TypeError: a state that is none, or holds no rule.
         ValueError: in the backward pass, a rule that asks how examples vary, which one gradient a rank does not say.
-        RuntimeError: in the backward pass, where a rank is gone or does not answer within the group's timeout.
+        RuntimeError: in the backward pass, where a rank is gone or does not answer within the group's timeout; in the next one,
+            where it would add to masked gradients.
     """
     if not isinstance(state, HookState):
         raise TypeError(f"The hook's state should be a HookState. Found {type(state).__name__}. Pass HookState(AndMask()).")
@@ -191,6 +244,7 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
     world = distributed.get_world_size(state.group)
     # Taken before the buffer is overwritten by the sum.
     mine = [of_one(view, state.rule) for view in views]
+    state.guard(bucket.parameters(), bucket.is_last())
     sums = {name: _flat(mine, name, world) for name in Statistics._fields[2:] if name in state.rule.needs}
     # The buffer itself travels where it is wide enough; gradients of two bytes are added up in four.
     total = buffer if buffer.dtype == mine[0].gradient.dtype else buffer.to(mine[0].gradient.dtype)

@@ -115,7 +115,7 @@ def _of_one(gradient: Tensor, needs: Collection[str]) -> Statistics:
 
 def silent(parameter: Tensor, rule: Rule, mine: Mapping[str, Statistics]) -> Statistics:
     """Environments whose losses do not reach a parameter."""
-    zero = torch.zeros_like(parameter, memory_format=torch.contiguous_format).detach()
+    zero = torch.zeros(parameter.shape, dtype=parameter.dtype, device=parameter.device)  # whole, where it is sharded
     count = next((found.environments for found in mine.values()), 0)
     none = {name: _wide(zero, name).clone() for name in rule.needs & STANDARD_ERRORS}
     found = _of_one(zero, rule.needs - STANDARD_ERRORS)._replace(environments=count, **none)

@@ -5,6 +5,7 @@ environments, so that what is retained is divided when it is there. A module's h
 gradients are divided, and behind it multiplied again.
 """
 
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from types import FunctionType, TracebackType
@@ -28,6 +29,22 @@ NOT_LINEAR = (
 def is_of_hooks(node: Node) -> bool:
     """Tell whether a node of that name is torch's own."""
     return isinstance(node, getattr(BackwardHookFunction, "_backward_cls", ()))
+
+
+WRAPPERS = {
+    "_DDPSinkBackward": ("torch.nn.parallel.distributed", "_DDPSink"),
+    "RegisterPostBackwardFunctionBackward": (
+        "torch.distributed.fsdp._fully_shard._fsdp_param_group",
+        "RegisterPostBackwardFunction",
+    ),
+}
+"""Nodes by which DistributedDataParallel and FSDP2 notice a backward pass; they return what they get, and change nothing."""
+
+
+def is_of_wrapper(node: Node) -> bool:
+    """Tell whether a node of one of those names is torch's own."""
+    module, name = WRAPPERS[node.name()]
+    return isinstance(node, getattr(getattr(sys.modules.get(module), name, None), "_backward_cls", ()))
 
 
 class Retained:

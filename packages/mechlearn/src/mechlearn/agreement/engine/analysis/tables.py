@@ -100,12 +100,13 @@ class Kind:
         looks_up: True where rows of a table are read by indices.
         joining: the same for several outputs.
         hooked: True for what torch puts around a module with a backward hook, if it is torch's.
+        wrapper: True for what torch puts into a model that it distributes, if it is torch's.
         same: True where ownership passes to a single input of the same shape as it is.
         chain: True for torch's own operations, through which a parameter may pass before it is read: their backward is a
             linear map, which each environment's gradient can be taken through by itself.
     """
 
-    __slots__ = ("alike", "batch_norm", "chain", "hooked", "joining", "looks_up", "name", "rule", "same")
+    __slots__ = ("alike", "batch_norm", "chain", "hooked", "joining", "looks_up", "name", "rule", "same", "wrapper")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -115,6 +116,7 @@ class Kind:
         self.rule = _RULES.get(base) if name != "torch::autograd::CopyBackwards" else elementwise.broadcast
         self.joining = _JOINING.get(base)
         self.hooked = name == hooks.NAME
+        self.wrapper = name in hooks.WRAPPERS
         self.alike = base in ("VarMean", "StdMean")
         self.batch_norm = base in _BATCH_NORMS
         self.looks_up = base in ("Embedding", "EmbeddingBag", "Gather", "Index", "IndexSelect")

@@ -16,7 +16,7 @@ from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, K
 from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
 from mechlearn.agreement.engine.analysis.rows import Read
 from mechlearn.agreement.engine.analysis.tables import Kind, kind_of
-from mechlearn.agreement.engine.hooks import is_of_hooks
+from mechlearn.agreement.engine.hooks import is_of_hooks, is_of_wrapper
 from mechlearn.environments import Environments
 
 _Slots = tuple[tuple[Node | None, int], ...]
@@ -177,6 +177,9 @@ class Walk:
         if kind.joining is not None:
             return self._join(node, kind, slots, cast("dict[int, Known]", arrived))
         if kind.hooked and is_of_hooks(node):
+            self.found.hooked = True
+            self._pass_by(slots, arrived)
+        elif kind.wrapper and is_of_wrapper(node):
             self._pass_by(slots, arrived)
         elif self._vouch:
             self._trust(node, kind, slots, arrived)
@@ -185,8 +188,7 @@ class Walk:
         return None
 
     def _pass_by(self, slots: _Slots, arrived: dict[int, Own]) -> None:
-        """Pass ownership through a node that returns what it gets, input by input, and whose hooks act row by row."""
-        self.found.hooked = True
+        """Pass ownership through a node that returns what it gets, input by input, of which hooks act row by row."""
         for slot, (child, number) in enumerate(slots):
             if child is not None and slot in arrived:
                 self._send(child, number, arrived[slot])
