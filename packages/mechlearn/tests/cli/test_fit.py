@@ -272,11 +272,11 @@ def test_distill_from_a_table(mechlearn):
         ),
         (
             ("fit", "skips", "wards.csv", "--drop", "name"),
-            "--drop is for mechlearn fit agreement and distill, but found it with",
+            "--drop is for mechlearn fit sites, agreement and distill, but found it with",
         ),
         (
             ("fit", "skips", "wards.csv", "--anonymous"),
-            "--anonymous is for mechlearn fit agreement and distill, but found it with",
+            "--anonymous is for mechlearn fit sites, agreement and distill, but found it with",
         ),
         (("predict", "here"), "a model and a table"),
         (("predict", "nowhere", "wards.csv"), "nowhere is no folder; mechlearn fit keeps one in runs/fit-FILE/model"),

@@ -1,6 +1,7 @@
-"""For a person with a table from several sites: what the sites disagree about, whether agreement helps, and estimators.
+"""For a person with a table from several sites: the next site, what sites disagree about, what helps, and estimators.
 
-`disagreement` comes first, `compare` second; both take any table. Needs scikit-learn: `pip install 'mechlearn[tables]'`.
+`transport` comes first: what a model will do at the next site. `disagreement` and `compare` take any table, too. Needs
+scikit-learn: `pip install 'mechlearn[tables]'`.
 """
 
 from mechlearn.tables.agreeing import AgreementClassifier as AgreementClassifier
@@ -14,4 +15,6 @@ from mechlearn.tables.distilling.distilled import DistilledClassifier as Distill
 from mechlearn.tables.distilling.distilled import DistilledRegressor as DistilledRegressor
 from mechlearn.tables.fitting import Training as Training
 from mechlearn.tables.forecasts.forecaster import SkipForecaster as SkipForecaster
+from mechlearn.tables.transport import Transport as Transport
+from mechlearn.tables.transport import transport as transport
 from mechlearn.tables.verdict import Verdict as Verdict

@@ -1,4 +1,4 @@
-"""`mechlearn fit`: does agreement, do columns known in training only, or do adaptive skips help on data of one's own?"""
+"""`mechlearn fit`: will a model survive the next site, and do agreement, privileged columns or adaptive skips help?"""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from mechlearn.cli.common import OUT, CommandError, UsageError, helped, print_js
 from mechlearn.cli.fit.inputs import ask, check_names, question_of
 from mechlearn.cli.fit.output import content_of, say
 
-SENTENCE = "ask data of your own: does it help, and which columns disagree"
+SENTENCE = "ask data of your own: will a model survive the next site, and what helps"
 """What the command does."""
 
-KINDS = ("agreement", "distill", "skips")
+KINDS = ("sites", "agreement", "distill", "skips")
 """What it asks about."""
 
 EXAMPLE = "mechlearn fit agreement data.csv --target y --environment site"
 """A command that is whole."""
+
+BUDGET = 3.0
+"""Minutes if not said."""
 
 ASKED = "asked"
 """The file beside a model that says by a digest which question it answers."""
 
 OF_TABLES = ("target", "task", "environment", "drop", "labelled", "anonymous")
 OF = {
+    "sites": (*OF_TABLES, "model"),
     "agreement": (*OF_TABLES, "test_environment"),
     "distill": (*OF_TABLES, "privileged", "in_time"),
     "skips": ("trajectory", "time", "ahead"),
@@ -34,6 +38,8 @@ OF = {
 """By what is asked: the options that it reads, beside those of all. Any other would be accepted and do nothing."""
 
 INSTEAD = {
+    ("sites", "privileged"): "--drop these columns",
+    ("sites", "test_environment"): "every site is left out once",
     ("agreement", "privileged"): "--drop these columns, or ask mechlearn fit distill",
     ("distill", "test_environment"): "leave the rows of this site out of the file",
     ("skips", "drop"): "leave these columns out of the file",
@@ -43,16 +49,18 @@ INSTEAD = {
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "mechlearn fit agreement|distill|skips FILE [options]"
-    kinds = "sites that must agree, privileged columns, or trajectories"
-    parser.add_argument("kind", metavar="agreement|distill|skips", nargs="?", help=kinds)
+    parser.usage = "mechlearn fit sites|agreement|distill|skips FILE [options]"
+    kinds = "the next site, sites that must agree, privileged columns, or trajectories"
+    parser.add_argument("kind", metavar="sites|agreement|distill|skips", nargs="?", help=kinds)
     files = "a .csv, .tsv, .parquet or .npz table; skips: also .npy, or a folder with a file for each trajectory"
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=files)
-    parser.add_argument("--target", metavar="COLUMN", help="agreement, distill: the column to predict")
+    parser.add_argument("--target", metavar="COLUMN", help="all but skips: the column to predict")
     parser.add_argument(
         "--task", choices=("classification", "regression"), help="what this target is; from its values if not said"
     )
-    places = "agreement: the column that says where a row comes from; distill: whose a row is, as folds keep these together"
+    places = (
+        "sites, agreement: the column that says where a row comes from; distill: whose a row is, as folds keep these together"
+    )
     parser.add_argument("--environment", metavar="COLUMN", help=places)
     parser.add_argument(
         "--test-environment", metavar="SITE", help="agreement: a site that has no part in anything but a last look"
@@ -69,14 +77,20 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--ahead", metavar="N", type=whole_number, help="skips: frames ahead to predict; at most 32 if not said"
     )
     parser.add_argument(
-        "--drop", metavar="PATTERN", action="append", default=[], help="agreement, distill: columns to leave out, such as names"
+        "--drop", metavar="PATTERN", action="append", default=[], help="all but skips: columns to leave out, such as names"
     )
-    parser.add_argument("--labelled", action="store_true", help="agreement, distill: leave out rows whose target is missing")
+    own = "sites: a scikit-learn estimator of your own, as mine:pipeline for pipeline in mine.py"
+    parser.add_argument("--model", metavar="MODULE:NAME", help=own)
+    parser.add_argument("--labelled", action="store_true", help="all but skips: leave out rows whose target is missing")
     parser.add_argument(
-        "--budget", metavar="MINUTES", type=float, default=3.0, help="of computing, for all candidates together; default 3"
+        "--budget",
+        metavar="MINUTES",
+        type=float,
+        default=BUDGET,
+        help="all but sites: of computing, for all candidates together; default 3",
     )
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of everything random; default 0")
-    masked = "agreement, distill: call sites 'site 1', 'site 2', ... in all that is written"
+    masked = "all but skips: call sites 'site 1', 'site 2', ... in all that is written"
     parser.add_argument("--anonymous", action="store_true", help=masked)
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder for report, model and parts; default {OUT}/fit-FILE")
 
@@ -88,6 +102,10 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     _check(options)
     _needed()
+    if options.kind == "sites":
+        from mechlearn.cli.fit.sites import answer_sites  # noqa: PLC0415
+
+        return answer_sites(options)
     from mechlearn.cli.fit.page import write_answer  # noqa: PLC0415  # needed from here on only
     from mechlearn.tables.saving import save  # noqa: PLC0415
 
@@ -124,11 +142,16 @@ def _is_another(folder: Path, asked: str) -> bool:
 def _check(options: argparse.Namespace) -> None:
     if options.kind not in KINDS:
         found, way_out = (repr(options.kind), suggestion(options.kind, KINDS)) if options.kind else ("nothing", EXAMPLE)
-        raise UsageError(f"mechlearn fit asks about agreement, distill or skips, but found {found}; {way_out}")
+        raise UsageError(f"mechlearn fit asks about sites, agreement, distill or skips, but found {found}; {way_out}")
     if options.file is None:
         raise UsageError(f"mechlearn fit needs a table, but found no file; {EXAMPLE}")
     _check_kind(options)
-    needed = {"agreement": ("target", "environment"), "distill": ("target", "privileged"), "skips": ()}[options.kind]
+    needed = {
+        "sites": ("target", "environment"),
+        "agreement": ("target", "environment"),
+        "distill": ("target", "privileged"),
+        "skips": (),
+    }[options.kind]
     for name in needed:
         if not getattr(options, name):
             raise UsageError(f"mechlearn fit {options.kind} needs --{name}, but found none; --help tells more")
@@ -136,6 +159,9 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
     if options.in_time and len(options.privileged or ()) < 2:
         raise UsageError("--in-time needs a --privileged for each step in time, but found fewer than two; --help tells more")
+    if options.kind == "sites" and (options.out is not None or options.budget != BUDGET):
+        flag = "--budget" if options.out is None else "--out"
+        raise UsageError(f"mechlearn fit sites prints its answer and needs no {flag}, but found it; leave it out")
     if not (options.budget > 0 and math.isfinite(options.budget)):
         raise UsageError(f"--budget must be above 0 minutes and finite, but found {options.budget:g}; the default is 3")
 
@@ -146,7 +172,8 @@ def _check_kind(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if name in OF[options.kind] or value is None or value is False or value == []:
             continue
-        kinds = " and ".join(kind for kind in KINDS if name in OF[kind])
+        *others, last = [kind for kind in KINDS if name in OF[kind]]
+        kinds = f"{', '.join(others)} and {last}" if others else last
         way_out = INSTEAD.get((options.kind, name), "leave it out")
         flag = f"--{name.replace('_', '-')}"
         raise UsageError(f"{flag} is for mechlearn fit {kinds}, but found it with mechlearn fit {options.kind}; {way_out}")

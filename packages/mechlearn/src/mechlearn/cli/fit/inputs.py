@@ -114,10 +114,13 @@ def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
     return skips_answer(read_trajectories(options.file, options.trajectory, options.time), question, options.ahead)
 
 
-def _of_table(options: argparse.Namespace, question: Question) -> Answer:
+def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns of a table without those to drop and, if asked, without rows that have no target, and notes on both.
+
+    Raises:
+        FileNotFoundError, ImportError, ValueError: if the file cannot be read, or nothing is left to learn from.
+    """
     from mechlearn.tables.reading import clear, column, read_part  # noqa: PLC0415
-    from mechlearn.tables.reading_in import check_target  # noqa: PLC0415
-    from mechlearn.tables.reports import agreement_answer, distill_answer  # noqa: PLC0415
 
     loaded = read_part(options.file, (options.environment,) if options.environment else (), options.target)
     columns, notes = loaded.columns, loaded.notes
@@ -132,6 +135,15 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     if options.labelled:
         columns, left_out = _labelled(columns, options)
         notes += left_out
+    return columns, notes
+
+
+def _of_table(options: argparse.Namespace, question: Question) -> Answer:
+    from mechlearn.tables.reading import column  # noqa: PLC0415
+    from mechlearn.tables.reading_in import check_target  # noqa: PLC0415
+    from mechlearn.tables.reports import agreement_answer, distill_answer  # noqa: PLC0415
+
+    columns, notes = columns_of_file(options)
     if options.kind == "agreement":
         sites = column(columns, options.environment)
         rest = {name: values for name, values in columns.items() if name != options.environment}

@@ -1,0 +1,156 @@
+"""The answer: scores by candidate, the room, and the verdict in words."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from mechlearn.tables.fitting import Task
+from mechlearn.tables.transport.evaluation import YARDSTICK, Failure
+from mechlearn.tables.transport.intervals import ALIKE, FEWEST, Interval, mean_over_sites
+from mechlearn.tables.transport.room import WORTH, Room
+from mechlearn.tables.transport.scored import Scored
+from mechlearn.tables.transport.scores import NAMES
+
+NOTHING = "There is nothing to win by training differently"
+"""What is said where the room holds nothing worth it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transport:
+    """What a model will do at a site that it has not seen, and whether training differently could change it.
+
+    Attributes:
+        task: what the target is.
+        sites: that were left out, each once.
+        candidates: by name; "best simple" is the yardstick: the simple candidate that was best on validation sites, chosen anew
+            without each site.
+        own: names of the person's own candidates.
+        kept: the simple candidate that is best on all sites, the one to train.
+        chosen: how often each simple candidate was the yardstick, over folds.
+        room: what the site's own rows would add; None where it is unknown.
+        failures: what could not be fitted.
+        notes: sentences on the table.
+    """
+
+    task: Task
+    sites: tuple[str, ...]
+    candidates: Mapping[str, Scored]
+    own: tuple[str, ...]
+    kept: str
+    chosen: Mapping[str, int]
+    room: Room | None
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def score_name(self) -> str:
+        """Return what the verdict is drawn on."""
+        return NAMES[self.task][0]
+
+    @property
+    def verdict(self) -> str:
+        """Return the answer, in one paragraph."""
+        asked = self.own[0] if len(self.own) == 1 else YARDSTICK
+        return " ".join([_expected(self, asked, self.candidates[asked]), *_compared(self), _room(self)])
+
+    def gain(self, name: str, over: str) -> tuple[float, Interval | None]:
+        """Return how many points a candidate is better than another one, over the sites that both have, and its interval."""
+        one, other = self.candidates[name].scores, self.candidates[over].scores
+        pairs = [(value, other[site]) for site, value in one.items()]
+        points = [100 * (ours - theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
+        return (float(np.mean(points)) if points else math.nan), mean_over_sites(points)
+
+    def lines(self) -> list[str]:
+        """Return lines with a candidate in each: left-out sites, the next one, random folds, the gap, log loss or RMSE."""
+        score, error = NAMES[self.task]
+        width = max(map(len, self.candidates))
+        lines = [f"{score + ' at':<{width}}  left-out sites  the next one [90 %]  random folds     gap  {error}"]
+        for name, one in self.candidates.items():
+            interval = _bracket(one.next_site).strip() or "none"
+            numbers = f"{one.mean:14.2f}  {interval:>19}  {one.random:12.2f}  {one.gap:6.2f}  {one.error:.3g}"
+            lines.append(f"{name:<{width}}  {numbers}")
+        worst = ", ".join(f"{name} ({value:.2f})" for name, value in self.candidates[YARDSTICK].worst)
+        return [*lines, f"Worst sites of {YARDSTICK}: {worst or 'unknown'}."]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "verdict": self.verdict,
+            "task": self.task,
+            "score": self.score_name,
+            "error": NAMES[self.task][1],
+            "sites": list(self.sites),
+            "kept": self.kept,
+            "chosen": dict(self.chosen),
+            "own": list(self.own),
+            "candidates": {name: one.as_dict() for name, one in self.candidates.items()},
+            "room": None if self.room is None else self.room.as_dict(),
+            "failures": [asdict(one) for one in self.failures],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        """Return the verdict, a line a candidate, and the notes."""
+        return "\n".join([self.verdict, "", *self.lines(), "", *map(str, self.failures), *self.notes]).rstrip()
+
+
+def _expected(found: Transport, asked: str, one: Scored) -> str:
+    whose = "of the best simple candidate" if asked == YARDSTICK else f"of {asked}"
+    if not math.isfinite(one.mean):
+        return f"Nothing can be said {whose}, as it has no {found.score_name} at any site."
+    what = f"Expect an {found.score_name} of {one.mean:.2f}{_bracket(one.next_site)}"
+    known = len([value for value in one.scores.values() if value is not None])
+    doubt = ""
+    if one.next_site is None:
+        doubt = f" There is no interval, as {known} {'site says' if known == 1 else 'sites say'} nothing of the next one."
+    elif ALIKE in one.next_site.method:
+        doubt = f" With {known} sites the interval {ALIKE}."
+    site, worst = one.worst[0]
+    at_worst = f" The worst site is {site} ({worst:.2f})." if known > 1 else ""
+    return f"{what} {whose} at the next site, {_random(one)}.{doubt}{at_worst}"
+
+
+def _random(one: Scored) -> str:
+    if not math.isfinite(one.random):
+        return "which random folds cannot be held against"
+    surely = one.gap_interval is None or one.gap_interval.low > 0
+    if 100 * one.gap >= WORTH and surely:
+        return f"not the {one.random:.2f} of random folds"
+    return f"where random folds say {one.random:.2f}"
+
+
+def _compared(found: Transport) -> list[str]:
+    said: list[str] = []
+    for name in found.own:
+        mean, interval = found.gain(name, YARDSTICK)
+        if not math.isfinite(mean):
+            continue
+        less = "better" if mean >= 0 else "worse"
+        sure = interval is not None and (interval.low > 0 or interval.high < 0)
+        told = "" if sure else ", which may be chance"
+        said.append(f"{name} is {abs(mean):.1f} points {less} than the best simple candidate{_points(interval)}{told}.")
+    return said
+
+
+def _room(found: Transport) -> str:
+    room = found.room
+    if room is None:
+        return "Whether there is anything to win by training differently is not known."
+    numbers = f"room {room.mean:+.1f} points{_points(room.interval)}"
+    if room.word == "none":
+        return f"{NOTHING} ({numbers}): even labelled rows of the site itself add less than {WORTH:g} point."
+    if room.word == "some":
+        return f"There is something to win ({numbers}): what the site's own labelled rows add is the most to hope for."
+    why = f"; below {FEWEST} sites there is no interval" if room.interval is None else ""
+    return f"One cannot tell whether there is anything to win by training differently ({numbers}{why})."
+
+
+def _bracket(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{interval.low:.2f}, {interval.high:.2f}]"
+
+
+def _points(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{interval.low:+.1f}, {interval.high:+.1f}]"

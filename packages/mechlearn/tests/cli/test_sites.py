@@ -1,0 +1,90 @@
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from mechlearn import cli
+from site_tables import shortcut
+
+ASKED = ("fit", "sites", "wards.csv", "--target", "ill", "--environment", "ward")
+
+MINE = """
+from sklearn.linear_model import LogisticRegression
+
+pipeline, number = LogisticRegression(), 3
+
+
+def made():
+    return LogisticRegression(C=0.1)
+"""
+
+
+@pytest.fixture
+def mechlearn(tmp_path, monkeypatch, capsys):
+    """Runs a command in a folder with a table of two wards and a module of one's own; gives status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    table = shortcut(sites=2, rows=30, strength=2.0, turned=0)
+    with open("wards.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"x{j}" for j in range(11)), "ward", "ill"])
+        for x, y, site in zip(table.x, table.y, table.site, strict=True):
+            writer.writerow([*np.round(x, 3), f"ward {site}", ["no", "yes"][y]])
+    (tmp_path / "pipelines_of_mine.py").write_text(MINE)
+
+    def _mechlearn(*words: str):
+        return cli.main(words), *capsys.readouterr()
+
+    yield _mechlearn
+    sys.modules.pop("pipelines_of_mine", None)
+
+
+def test_the_terminal_has_the_verdict_and_a_line_for_each_candidate(mechlearn, tmp_path):
+    status, out, err = mechlearn(*ASKED, "--model", "pipelines_of_mine:pipeline", "--drop", "x1")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("Expect an AUC of ")
+    assert "of pipelines_of_mine:pipeline at the next site" in lines[0]
+    assert [line.split("  ")[0] for line in lines[3:9]] == [
+        *("best simple", "pipelines_of_mine:pipeline", "constant", "linear", "boosting", "forest")
+    ]
+    assert "With two sites, one is left to train on" in out
+    assert not (tmp_path / "runs").exists()
+
+
+def test_json_is_one_object_and_names_no_site_where_they_are_masked(mechlearn, tmp_path):
+    lines = (tmp_path / "wards.csv").read_text().splitlines()
+    lines[7] = lines[7].rsplit(",", 1)[0] + ","
+    (tmp_path / "wards.csv").write_text("\n".join([*lines, ""]))
+    status, out, _ = mechlearn(*ASKED, "--json", "--anonymous", "--labelled", "--model", "pipelines_of_mine:made")
+    found = json.loads(out)
+    assert (status, found["score"], found["sites"]) == (0, "AUC", ["site 1", "site 2"])
+    assert "ward " not in out
+    assert found["notes"][0].startswith("1 of 60 rows have no ill and are left out.")
+    assert found["own"] == ["pipelines_of_mine:made"]
+    assert found["verdict"].startswith("Expect an AUC of ")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("fit", "sites", "wards.csv", "--target", "ill"), "mechlearn fit sites needs --environment, but found none"),
+        ((*ASKED, "--model", "mine"), "--model should name a module and a pipeline in it, as mine:pipeline. Found 'mine'."),
+        ((*ASKED, "--model", "no_such:one"), "that can be imported. Found 'no_such:one': ModuleNotFoundError: No module"),
+        ((*ASKED, "--model", "pipelines_of_mine:one"), "AttributeError: module 'pipelines_of_mine' has no attribute 'one'"),
+        ((*ASKED, "--model", "pipelines_of_mine:number"), "`candidates` should be estimators of scikit-learn's kind with fit"),
+        ((*ASKED, "--budget", "1"), "mechlearn fit sites prints its answer and needs no --budget, but found it; leave it out"),
+        ((*ASKED, "--out", "there"), "needs no --out, but found it"),
+        ((*ASKED, "--test-environment", "ward 1"), "but found it with mechlearn fit sites; every site is left out once"),
+        (("fit", "agreement", *ASKED[2:], "--model", "a:b"), "--model is for mechlearn fit sites, but found it with"),
+        (("fit", "sites", "wards.csv", "--target", "il", "--environment", "ward"), "il"),
+        (("fit", "sites", "none.csv", "--target", "ill", "--environment", "ward"), "none.csv"),
+        (("fit", "sites", "wards.csv", "--target", "ward", "--environment", "ward"), "must be two columns"),
+    ],
+)
+def test_bad_usage_is_a_sentence(mechlearn, words, sentence):
+    status, out, err = mechlearn(*words)
+    assert status > 0
+    assert out == ""
+    assert sentence in err
