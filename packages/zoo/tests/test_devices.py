@@ -21,7 +21,7 @@ FILES = [
     "zoo/tests/methods/worlds/test_forward_models.py",
     "zoo/tests/nn/test_graphs.py",
     "mechlearn/tests/skips/matchings/test_soft.py",
-    "mechlearn/tests/trajectories/test_finite.py",
+    "zoo/tests/test_finite.py",
 ]
 """`make device` runs more, of which some fail for what the pretence cannot know."""
 
