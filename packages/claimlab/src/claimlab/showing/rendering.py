@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from claimlab.claims import FAILED, RANGE_BELOW
+from claimlab.claims import FAILED
 from claimlab.showing import wording
 from claimlab.showing.evidence import confirmed_words, made_words, older_words
 
@@ -17,7 +17,6 @@ WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
     "failed": FAILED,
     "kinds": wording.KINDS,
-    "few": RANGE_BELOW,
     "measured": wording.measured,
     "numbers": wording.numbers,
     "spread": wording.spread,

@@ -31,4 +31,4 @@ def test_a_changed_line_elsewhere_makes_no_record_stale(experiment, covered, not
 def test_its_own_run_is_covered_and_its_claims_and_figures_are_not(experiment):
     found = reached(MODULES, WHERE[experiment])
     assert f"{WHERE[experiment]}.run" in found
-    assert f"{WHERE[experiment]}.claims" not in found
+    assert f"{WHERE[experiment]}.measures" not in found

@@ -1,7 +1,7 @@
 """Values from roll-outs that skip: cumulants over each skip (thesis section 2.1, equation 2.3)."""
 
 from claimlab import Experiment, claims_of
-from mechlearn_zoo.experiments.skips.values import figures, measures, run
+from mechlearn_zoo.experiments.skips.values import figures, run
 
 EXPERIMENT = Experiment(
     name="skips-values",
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="thesis section 2.1.1 and equation 2.3: cumulants over a skip, from classification to value prediction",
     presets=run.PRESETS,
     run=run.run,
-    claims=claims_of(measures),
+    claims=claims_of(run),
     figures=figures.figures,
     progress=run.progress,
 )
