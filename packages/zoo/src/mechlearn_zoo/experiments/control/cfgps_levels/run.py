@@ -35,7 +35,7 @@ from mechlearn_zoo.methods.control.counterfactual import (
     rollouts,
 )
 from mechlearn_zoo.methods.control.returns import linear_recurrence
-from mechlearn_zoo.tasks.streams import same_stream
+from mechlearn_zoo.tasks.streams import stream
 
 ARMS = ("prior", "counterfactual", "and-mask", "world")
 """Where episodes to learn from are simulated: in the model as it is, from the posterior of logged episodes (updates averaged,
@@ -136,7 +136,7 @@ def encode(view: View) -> Tensor:
 
 def search(arm: str, library: Library, logged: Episodes, config: Config) -> Iterator[Row]:
     """Train one arm's policy and act with it in the world."""
-    generator = same_stream(config.seed)  # the same weights and draws for all arms
+    generator = stream(config.seed, "search")  # the same weights and draws for all arms
     net = mlp(180, 4, generator, 64, 1)
     rule = AndMask(config.threshold, rescale=True) if arm == "and-mask" else Mean()
     learner = Learner(net, Agreement(net, rule), torch.optim.Adam(net.parameters(), lr=config.learning_rate))
@@ -192,7 +192,7 @@ def policy_losses(net: nn.Module, episodes: Episodes, entropy: float) -> Tensor:
 
 def in_world(library: Library, learner: Learner, config: Config, count: int) -> float:
     """Return the mean discounted return in levels as the world draws them."""
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "world")
     chosen = torch.multinomial(library.world, count, replacement=True, generator=generator)
     return float(rollouts(library.model, chosen, learner.act, config.steps, generator).returns(DISCOUNT).mean())
 

@@ -13,7 +13,7 @@ from claimlab import Preset, Row, check_limits
 from mechlearn_zoo.experiments.control.max_chain.chain import chain
 from mechlearn_zoo.experiments.control.max_chain.explorers import METHODS, explorer
 from mechlearn_zoo.methods.control.disagreement import jensen_renyi
-from mechlearn_zoo.tasks.streams import same_stream
+from mechlearn_zoo.tasks.streams import stream
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def explore(method: str, length: int, config: Config) -> Iterator[Row]:
 
 def closed_form(config: Config) -> Iterator[Row]:
     """Compare Jensen and Renyi's divergence of five Gaussians in three numbers with sampling from their mixture."""
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "mixtures")
     means = torch.randn(5, 3, dtype=torch.float64, generator=generator)
     variances = torch.rand(5, 3, dtype=torch.float64, generator=generator) + 0.2
     chosen = torch.randint(5, (config.draws,), generator=generator)

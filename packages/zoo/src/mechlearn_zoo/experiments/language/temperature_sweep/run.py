@@ -28,7 +28,7 @@ from mechlearn_zoo.methods.language.seqgan import (
 )
 from mechlearn_zoo.methods.language.step_model import RecurrentModel, StepModel, log_probabilities
 from mechlearn_zoo.methods.language.temperature import Curve, sweep
-from mechlearn_zoo.tasks.streams import same_stream, stream
+from mechlearn_zoo.tasks.streams import stream
 
 Arm = Literal["mle", "seqgan", "pg-bleu"]
 Count = Annotated[int, Ge(1)]
@@ -262,16 +262,16 @@ def rows_of(config: Config, text: OracleText, likelihood: RecurrentModel, arm: A
     model, saved = likelihood, checkpoint("rounds")
     yield from saved.values
     for number, model in () if arm == "mle" else by_rewards(config, text, likelihood, arm, saved):  # the last one stays
-        drawn = sample(model, config.points, config.length, same_stream(config.seed))
+        drawn = sample(model, config.points, config.length, stream(config.seed, "rounds, samples"))
         oracle, test = nll(text.oracle, drawn), nll(model, text.test)
         row: Row = {"kind": "round", "arm": arm, "round": number, "oracle": oracle, "test": test}
         yield row if number == config.rounds else saved.keep(number, row)
-    drawn = sample(model, config.points, config.length, same_stream(config.seed))
+    drawn = sample(model, config.points, config.length, stream(config.seed, "end, samples"))
     budget = config.epochs if arm == "mle" else config.rounds
     words = " ".join(str(index) for index in drawn[0].tolist())
     yield {"kind": "end", "arm": arm, "budget": budget, **measured(model, text, drawn)._asdict(), "sentence": words}
     for point in curve_of(config, model, text):
-        drawn = sample(model, 1000, config.length, same_stream(config.seed), temperature=point.temperature)
+        drawn = sample(model, 1000, config.length, stream(config.seed, "curve, samples"), temperature=point.temperature)
         similar = float(self_bleu(drawn, Bleu(smoothing="floor")).mean())
         words = " ".join(str(index) for index in drawn[0].tolist())
         yield {

@@ -18,7 +18,7 @@ from mechlearn_zoo.experiments.skips.comparing.budgets import descend, matching_
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import Corruption
 from mechlearn_zoo.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import same_stream, stream
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["asi", "fixed-3", "fixed-6"]
 Counts = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
@@ -131,7 +131,7 @@ def trained(
     config: Config, method: Method, hidden: int, data: Data, look: Callable[[float, CodePerceptron], None]
 ) -> tuple[CodePerceptron, int]:
     """Train until the budget is spent, with a look after each step at the share that is spent."""
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "batches")
     weights = Generator().manual_seed(config.seed)
     model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], weights, hidden, config.gain)
     optimizer, loss, spent = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits(), 0

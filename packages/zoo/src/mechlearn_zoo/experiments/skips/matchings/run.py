@@ -37,7 +37,7 @@ from mechlearn_zoo.experiments.skips.matchings.networks import Latents, LearntRe
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import Corruption
 from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import same_stream, stream
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[
     "asi",
@@ -173,7 +173,7 @@ def compared(config: Config, method: Method, train: Data, judged: tuple[Judged, 
 def _learnt(config: Config, train: Data, boards: Boards, rules: Reader) -> LearntReader:
     rows, times = train.frames.mask.nonzero().unbind(1)
     outcomes = torch.from_numpy(boards.labels).long()[rows]
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "reader")
     return learnt_reader(train.frames.at(rows, times), outcomes, rules, config.reader_steps, generator)
 
 
@@ -231,7 +231,7 @@ def trained(config: Config, method: Method, arm: Arm, look: Callable[[float], No
         arm: its model and data.
         look: called after each step with the share of the budget that is spent.
     """
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "training")
     optimizer = torch.optim.Adam(arm.model.parameters(), lr=config.learning_rate)
     frames, layouts = arm.data
     guess = float(frames.lengths.float().mean())

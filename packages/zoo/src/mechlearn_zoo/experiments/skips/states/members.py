@@ -15,7 +15,7 @@ from torch import Generator, Tensor, nn
 
 from mechlearn.nn.perceptrons import linear
 from mechlearn.nn.stacks import Stack, StackedAdam
-from mechlearn_zoo.tasks.streams import same_stream
+from mechlearn_zoo.tasks.streams import stream
 
 Family = Literal["fixed", "direct", "asi", "asi-exploration", "relative"]
 
@@ -181,7 +181,7 @@ def train(
         seed: of initial weights, which trajectories are followed, and what is drawn.
         watch: called after each step.
     """
-    models, generator = Models(members, frames.shape[-1], budget.hidden, seed), same_stream(seed)
+    models, generator = Models(members, frames.shape[-1], budget.hidden, seed), stream(seed, "training")
     rates = torch.tensor([one.rate for one in members], dtype=torch.float64)
     optimizer = StackedAdam(models.parameters(), rates)
     pairs: Pairs | None = None

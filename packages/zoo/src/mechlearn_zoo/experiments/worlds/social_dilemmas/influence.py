@@ -18,7 +18,7 @@ from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, com
 from mechlearn_zoo.methods.worlds import ModelOfOthers, causal_influence, mutual_information, others_losses
 from mechlearn_zoo.nn.categorical import chosen, sample_categorical
 from mechlearn_zoo.tasks.agents.signalling import coupled_play, states, true_influence
-from mechlearn_zoo.tasks.streams import same_stream
+from mechlearn_zoo.tasks.streams import stream
 
 PAID = ("none", "printed", "played")
 """Influence is not paid; with the marginal over the speaker's policy in this state, as printed; over what it plays at all."""
@@ -81,7 +81,7 @@ def measured(config: Config, coupling: float) -> float:
     known, new = play[: config.episodes], play[config.episodes :]
     model = ModelOfOthers(1, 2, 3, 16, Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "batches")
     for _ in range(config.model_steps):
         some = known[torch.randint(len(known), (32,), generator=generator)]
         optimizer.zero_grad()
