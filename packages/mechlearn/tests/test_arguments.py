@@ -162,6 +162,31 @@ def test_generators_are_on_the_tensors_device():
         check_generator("g", None)
 
 
+@pytest.mark.parametrize(
+    ("check", "value", "found"),
+    [
+        (check_ids, torch.ones(3, dtype=torch.int64, device="meta"), "hold data. Found a tensor on the device meta"),
+        (check_mask, torch.ones(3, dtype=torch.bool, device="meta"), "hold data. Found a tensor on the device meta"),
+        (check_floats, torch.ones(3).to_sparse(), r"be dense\. Found torch\.sparse_coo"),
+        (check_floats, torch.ones(3).to(torch.float8_e4m3fn), "hold floats of two bytes or more"),
+        (
+            check_shape,
+            torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+            r"be dense\. Found a nested one",
+        ),
+    ],
+)
+def test_what_torch_would_misread_is_refused_at_the_door(as_installed, check, value, found):
+    with pytest.raises(TypeError, match=rf"`x` should {found}"):
+        check("x", value, 3)
+
+
+def test_a_number_that_no_tensor_counts_to_is_refused(as_installed):
+    check_whole("steps", 2**53)
+    with pytest.raises(ValueError, match=r"`steps` should be at most 2\^53\. Found 1e\+30"):
+        check_whole("steps", 10**30)
+
+
 def test_the_least_and_the_greatest_number_where_they_can_be_looked_at(as_installed):
     assert ends(torch.tensor([3.0, -1.5, 2.0], requires_grad=True)) == (-1.5, 3.0)
     assert ends(torch.tensor(2)) == (2, 2)

@@ -5,6 +5,7 @@
 and out by places, a module's own dictionary and a key in it, of which each is visited once.
 """
 
+import re
 from collections import OrderedDict, deque
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ def call(
     Raises:
         TypeError: a module that was scripted, or that copies itself (`torch.nn.DataParallel`).
         ValueError: a name that is none, one tensor with two values, or with ``whole`` a tensor that is missing.
+        TypeError, ValueError: as `in_a_sentence`.
     """
     _check_plain(module)
     before: list[tuple[_Place, Tensor | None]] = []
@@ -50,10 +52,40 @@ def call(
             holder, key = place
             before.append((place, holder[key]))
             holder[key] = tensor
-        return module(*args, **(kwargs or {}))
+        with in_a_sentence():
+            return module(*args, **(kwargs or {}))
     finally:
         for (holder, key), own in before:
             holder[key] = own
+
+
+_TYPES = re.compile(r"same dtype|scalar type|Promotion for Float8|not implemented for|complex numbers|to have the same type")
+"""What torch says of numbers that it does not compute in, or not together."""
+
+
+@contextmanager
+def in_a_sentence() -> Generator[None]:
+    """Say what torch says of a user's module where it cannot compute, or differentiate, what it was given.
+
+    Raises:
+        TypeError: numbers of a type that the module does not compute in.
+        ValueError: a tensor that gradients are formed through was written into.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        said = str(error)
+        if "modified by an inplace operation" in said or "has been modified inplace" in said:
+            raise ValueError(
+                "A module's pass should not write into a tensor that gradients are formed through. Found one that does, as by "
+                "clamping a parameter in place. Clamp or normalise behind the optimizer's step, or out of place."
+            ) from error
+        if _TYPES.search(said):
+            raise TypeError(
+                "A module and what it is given should be of types that torch computes in, and alike. Found that torch says: "
+                f"{said.splitlines()[0][:200].rstrip('.')}. Convert the inputs with .to(), or the module."
+            ) from error
+        raise
 
 
 def _filled(module: nn.Module, tensors: Mapping[str, Tensor], whole: bool) -> list[tuple[_Place, Tensor]]:
@@ -99,10 +131,14 @@ def borrowed(*modules: nn.Module) -> Generator[None]:
     Each layer's attributes are kept, among them its mode, parameters, buffers, hooks and submodules. So is what its lists,
     dictionaries and sets hold, what its generators' states are, and the values of tensors that are neither parameters nor
     buffers. Values of parameters and buffers are not: calls replace these (`call`). Other objects are not looked into.
+
+    Raises:
+        TypeError, ValueError: as `in_a_sentence`.
     """
     kept = [_Kept(layer) for layer in {id(layer): layer for module in modules for layer in module.modules()}.values()]
     try:
-        yield
+        with in_a_sentence():
+            yield
     finally:
         for one in kept:
             one.put_back()

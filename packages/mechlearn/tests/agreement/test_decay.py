@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from mechlearn.agreement import Agreement, AndMask, Record, decay_masked
+from mechlearn.agreement import Agreement, AndMask, decay_masked
 
 
 def trained(optimizer, rows):
@@ -71,7 +71,7 @@ def test_bad_input():
         decay_masked(model, record, lr=0.5, factor=5.0)
     with pytest.raises(ValueError, match="`factor` should"):
         decay_masked(model, record, lr=0.5, factor=-1.0)
-    strange = Record(record.environments, record.losses, {}, {}, True, None, {"weight": torch.ones(2, 2, dtype=torch.bool)})
+    strange = record._replace(masks={"weight": torch.ones(2, 2, dtype=torch.bool)})
     with pytest.raises(ValueError, match=r"Found a mask of shape \(2, 2\) for 'weight' and shape \(2, 3\)"):
         decay_masked(model, strange, lr=0.1)
 

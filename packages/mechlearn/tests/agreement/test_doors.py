@@ -58,7 +58,7 @@ class TestWhatIsTaken:
         for rule in (AndMask(), Mean(), SandMask(), GeometricMean(), SignalToNoiseMask()):
             losses = model(torch.randn(4, 3))[:, 0] + model.nothing.sum()
             record = Agreement(model, rule).backward(losses, [0, 0, 1, 1])
-            assert record.survivors["nothing"] == 1.0
+            assert record.share_by_parameter["nothing"] == 1.0
             assert model.nothing.grad.shape == (0, 3)
 
     @pytest.mark.filterwarnings("ignore:.*backward pass for each environment.*:UserWarning")
@@ -82,7 +82,7 @@ class TestWhatIsTaken:
         record = Agreement(model, rule, keep=["0.weight"]).backward(model(x)[:, 0].square(), ids)
         other = Agreement(twin, rule).backward(twin(x)[:, 0].square(), ids)
         assert other.statistics is None
-        assert record.survivors == other.survivors
+        assert record.share_by_parameter == other.share_by_parameter
         for a, b in zip(model.parameters(), twin.parameters(), strict=True):
             torch.testing.assert_close(a.grad, b.grad, rtol=1e-13, atol=1e-15)
         expected = torch.tensor(normalise_oracles.by_input(torch.stack(each)), dtype=torch.float64)

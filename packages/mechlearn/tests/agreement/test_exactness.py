@@ -147,7 +147,7 @@ class TestWhatIsNotProved:
             "2.weight": "layer",
             "2.bias": "layer",
         }
-        assert record.proved
+        assert record.proved == "proved"
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert_definition(agreement, self.losses(), PAIRED)
@@ -155,11 +155,11 @@ class TestWhatIsNotProved:
     def test_can_be_vouched_for(self):
         record = assert_definition(Agreement(self.model, AndMask(0.6), rows="independent"), self.losses(), SPREAD)
         assert paths(record) == {"layer"}
-        assert not record.proved
+        assert record.proved == "declared"
 
     def test_vouching_says_nothing_where_nothing_is_unknown(self):
         losses = self.model(self.x).square().sum(1)
-        assert assert_definition(Agreement(self.model, AndMask(0.6), rows="independent"), losses, SPREAD).proved
+        assert assert_definition(Agreement(self.model, AndMask(0.6), rows="independent"), losses, SPREAD).proved == "proved"
 
     def test_explain_tells_path_reason_and_cost_and_changes_nothing(self):
         agreement = Agreement(self.model, AndMask(0.6))
@@ -317,7 +317,7 @@ class TestGraphsOfAllKinds:
             model = nn.ModuleDict({"a": linear(), "b": nn.Linear(0, 6).double()})
         losses = model["a"](noise(B, 6)).square().sum(1) + model["b"](noise(B, 0)).sum(1)
         record = assert_definition(Agreement(model, AndMask(0.6)), losses, SPREAD)
-        assert "b.weight" in record.survivors
+        assert "b.weight" in record.share_by_parameter
 
     def test_gradients_that_vanish(self):
         model = nn.Sequential(linear(), nn.ReLU(), linear())

@@ -15,7 +15,7 @@ def record(**gradients):
         sums = RunningSums(g[0], READS)
         sums.add(g.clone())
         kept[name] = sums.statistics()
-    return Record(torch.arange(3), torch.zeros(3), {}, {}, statistics=kept)
+    return Record(torch.arange(3), torch.zeros(3), 1.0, {}, {}, statistics=kept)
 
 
 def draw(*shape):

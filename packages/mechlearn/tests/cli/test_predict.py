@@ -35,30 +35,18 @@ def table(path, cells):
     path.write_text("\n".join(["a,b", *(f"{cell},x" for cell in cells), ""]))
 
 
-@pytest.mark.parametrize(
-    ("known", "word", "numbers", "told"),
-    [
-        (
-            {"shares": (0.9, 0.1)},
-            "probability",
-            [0.1, 0.060926],
-            "be 1 (10.0 % there) may have a probability of it below a half",
-        ),
-        ({}, "balanced score", [0.5, 0.368652], "does not hold the classes' shares. Fit again for probabilities."),
-    ],
-)
-def test_probabilities_have_the_classes_shares(mechlearn, tmp_path, known, word, numbers, told):
-    """Logits of 0 and 0.538 less: predicted is what is likelier at equal weight, written is what is so at these shares."""
+def test_predictions_are_cut_at_the_classes_shares(mechlearn, tmp_path):
+    """A third row's probability of class 1 is .37, below its share of .4 in training; the second's is .5."""
     arrays = {**ARRAYS, "0.weight": np.array([[[0.538], [0.0]]]), "0.bias": np.zeros((1, 2))}
-    kept = Model(Encoding((Column("a"),)), (0, 1), arrays, "probabilities", {"target": "y", "method": "screening"}, **known)
-    save(kept, tmp_path / "model")
+    facts = {"target": "y", "method": "screening"}
+    save(Model(Encoding((Column("a"),)), (0, 1), arrays, "probabilities", facts, shares=(0.6, 0.4)), tmp_path / "model")
     table(tmp_path / "t.csv", [-1, 0, 1])
     status, out, err = mechlearn("t.csv")
     lines = [line.split(",") for line in out.splitlines()]
-    assert (status, lines[0]) == (0, ["y", f"{word} of 0", f"{word} of 1"])
-    assert [line[0] for line in lines[1:]] == ["1", "0", "0"]
-    assert [float(line[2]) for line in lines[2:]] == pytest.approx(numbers, abs=1e-5)
-    assert told in err
+    assert (status, lines[0]) == (0, ["y", "probability of 0", "probability of 1"])
+    assert [line[0] for line in lines[1:]] == ["1", "1", "0"]
+    assert [float(line[2]) for line in lines[2:]] == pytest.approx([0.5, 0.368652], abs=1e-5)
+    assert "be 1 (40.0 % there) may have a probability of it below a half" in err
 
 
 def names(folder):
@@ -170,3 +158,23 @@ def test_values_far_from_all_that_was_trained_on_are_said_once(mechlearn, tmp_pa
     )
     table(tmp_path / "t.csv", ROWS)
     assert mechlearn("t.csv")[2] == ""
+
+
+def test_no_cell_is_computed_by_a_spreadsheet(mechlearn, tmp_path):
+    """Of a stranger's table or model: labels, names and cells that begin like a formula."""
+    (tmp_path / "t.csv").write_text('a,b\n1,=1+1\n2,-5\n3,"@x"\n4,-x\n')
+    status, out, said = mechlearn("t.csv", "--keep", "b", "--out", "new.csv")
+    assert (status, out) == (0, "")
+    assert (tmp_path / "new.csv").read_text() == "b,y\n'=1+1,2.0\n-5,4.0\n'@x,6.0\n'-x,8.0\n"
+    assert "3 texts that a spreadsheet would take for formulas have an apostrophe in front." in said
+
+
+def test_a_stop_while_commands_are_found_is_a_sentence(monkeypatch, capsys):
+    def stopped():
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(cli, "_programs", stopped)
+    for words in (["run", "spirals"], ["fit"], ["--help"]):
+        assert cli.main(words) == 130
+        assert capsys.readouterr().err == "mechlearn: stopped by Ctrl-C\n"

@@ -46,11 +46,14 @@ def test_the_terminal_has_the_verdict_and_a_line_for_each_candidate(mechlearn, t
     lines = out.splitlines()
     assert lines[0].startswith("Expect an AUC of ")
     assert "of pipelines_of_mine:pipeline at the next site" in lines[0]
-    assert [line.split("  ")[0] for line in lines[3:9]] == [
-        *("best simple", "pipelines_of_mine:pipeline", "constant", "linear", "boosting", "forest")
+    assert [line.split("  ")[0] for line in lines[3:8]] == [
+        *("best simple", "pipelines_of_mine:pipeline", "constant", "linear", "boosting")
     ]
     assert "With two sites, one is left to train on" in out
-    assert not (tmp_path / "runs").exists()
+    page = (tmp_path / "runs" / "sites-wards" / "report.html").read_text()
+    assert "Expect an AUC of " in page
+    assert "<svg" in page
+    assert "http" not in page.replace("Content-Security-Policy", "").replace("http-equiv", "")
 
 
 def test_json_is_one_object_and_names_no_site_where_they_are_masked(mechlearn, tmp_path):
@@ -74,8 +77,9 @@ def test_json_is_one_object_and_names_no_site_where_they_are_masked(mechlearn, t
         ((*ASKED, "--model", "no_such:one"), "that can be imported. Found 'no_such:one': ModuleNotFoundError: No module"),
         ((*ASKED, "--model", "pipelines_of_mine:one"), "AttributeError: module 'pipelines_of_mine' has no attribute 'one'"),
         ((*ASKED, "--model", "pipelines_of_mine:number"), "`candidates` should be estimators of scikit-learn's kind with fit"),
-        ((*ASKED, "--budget", "1"), "mechlearn fit sites prints its answer and needs no --budget, but found it; leave it out"),
-        ((*ASKED, "--out", "there"), "needs no --out, but found it"),
+        ((*ASKED, "--budget", "0"), "--budget must be above 0 minutes"),
+        ((*ASKED, "--candidates", "lasso"), "A candidate by name should be one of site-informed linear"),
+        (("fit", "agreement", *ASKED[2:], "--candidates", "forest"), "--candidates is for mechlearn fit sites, but found it"),
         ((*ASKED, "--test-environment", "ward 1"), "but found it with mechlearn fit sites; every site is left out once"),
         (("fit", "agreement", *ASKED[2:], "--model", "a:b"), "--model is for mechlearn fit sites, but found it with"),
         (("fit", "sites", "wards.csv", "--target", "il", "--environment", "ward"), "il"),
@@ -88,3 +92,15 @@ def test_bad_usage_is_a_sentence(mechlearn, words, sentence):
     assert status > 0
     assert out == ""
     assert sentence in err
+
+
+def test_candidates_by_name_stand_beside_the_simple_ones(mechlearn, tmp_path):
+    words = ("--candidates", "forest, site-informed linear", "--out", "there", "--json")
+    status, out, _ = mechlearn(*ASKED, *words)
+    found = json.loads(out)
+    assert status == 0
+    assert list(found["candidates"]) == [*("best simple", "site-informed linear", "constant", "linear", "boosting", "forest")]
+    assert found["own"] == ["site-informed linear"]
+    assert found["report"] == "there/report.html"
+    assert {"column", "score", "flagged", "screened", "signs"} == {*found["features"][0]}
+    assert (tmp_path / "there" / "report.html").exists()

@@ -97,7 +97,7 @@ def trained(rank, world, wrap, rule):
             agreement.accumulate(workers.losses(forward, x[:first], y[:first]), site[:first])
             x, y, site = x[first:], y[first:], site[first:]
         record = agreement.backward(workers.losses(forward, x, y), site)
-        survivors.append(list(record.survivors.values()))
+        survivors.append(list(record.share_by_parameter.values()))
         gradients.append([whole(p.grad).clone() for p in model.parameters()])
         optimizer.step()
     return survivors, gradients, [whole(p.detach()).clone() for p in model.parameters()]
@@ -105,7 +105,34 @@ def trained(rank, world, wrap, rule):
 
 def automatic(rank, world):
     found = {(wrap.__name__, key): trained(rank, world, wrap, rule) for wrap in WRAPPINGS for key, rule in RULES.items()}
-    return {"trained": found, "refused": refused(rank, world), "accumulated": accumulated(rank, world)}
+    held = {wrap.__name__: held_alike(rank, world, wrap) for wrap in WRAPPINGS}
+    others = {"refused": refused(rank, world), "accumulated": accumulated(rank, world)} if world == 2 else {}
+    return {"trained": found, "held": held, **others}
+
+
+def dealt(rank, world, call):
+    """A shuffled loader's micro-batch on a rank: sites anywhere, one of them on the last rank alone."""
+    generator = torch.Generator().manual_seed(7 + call)
+    x, y, site = batch([0, 1, 2, 3])
+    order = torch.randperm(len(x), generator=generator)
+    mine = order[rank::world]
+    mine = mine[(site[mine] != 3) | (rank == world - 1)]
+    return x[mine], y[mine], site[mine]
+
+
+def held_alike(rank, world, wrap):
+    """Two micro-batches a rank of a step whose environments are on all ranks: gradients, shares, and what each rank records."""
+    forward, model = wrap()
+    agreement = Agreement(model, AndMask(0.6))
+    x, y, site = dealt(rank, world, 0)
+    around = forward.no_sync if hasattr(forward, "no_sync") else contextlib.nullcontext
+    with around():
+        agreement.accumulate(workers.losses(forward, x, y), site, hold=True)
+    x, y, site = dealt(rank, world, 1)
+    record = agreement.backward(workers.losses(forward, x, y), site)
+    gradients = [whole(p.grad).clone() for p in model.parameters()]
+    record_of_one = said(lambda: agreement.backward(workers.losses(forward, x, y), site, hold=rank == 0))
+    return gradients, list(record.share_by_parameter.values()), record.environments.tolist(), record.losses, record_of_one
 
 
 def said(call):
@@ -131,7 +158,7 @@ def refused(rank, world):
             found[name] = said(lambda: agreement.backward(workers.losses(wrapped, x, y) * factor, site))
         assert all(p.grad is None for p in wrapped.parameters())
         x, y, site = batch([rank, world + rank])  # the next step is another chance
-        assert agreement.backward(workers.losses(wrapped, x, y), site).survivors
+        assert agreement.backward(workers.losses(wrapped, x, y), site).share_by_parameter
 
     ddp = DistributedDataParallel(workers.make())
     attempt("no_sync", ddp, ddp.no_sync)

@@ -204,7 +204,7 @@ def of_rules(t):
     yield "normalised: another word", lambda: normalised({"a": g}, "layer")
     yield "normalised: unknown names", lambda: normalised({"a": g}, "tensor", only=["b"])
     yield "normalised: other numbers of rows", lambda: normalised({"a": g, "b": g[:2]}, "tensor")
-    record = Record(torch.arange(2), torch.zeros(2), {}, {})
+    record = Record(torch.arange(2), torch.zeros(2), 1.0, {}, {})
     for name, nothing in {**NONSENSE, "a dictionary": {}, "a model": t.model}.items():
         yield f"decay_masked: record {name}", lambda nothing=nothing: decay_masked(t.model, nothing, lr=0.1)
     yield "decay_masked: no model", lambda: decay_masked(None, record, lr=0.1)

@@ -52,6 +52,7 @@ def meta_gradient(student, hidden, teacher, batches, validation, update, alpha, 
     modules = dict(student.named_modules())
     theta = {name: p.detach().clone().requires_grad_() for name, p in student.named_parameters() if p.requires_grad}
     phi = [p for p in teacher.parameters() if p.requires_grad]
+    names = [name for name, p in teacher.named_parameters() if p.requires_grad]  # a pass may put them in another order
     memory = {}
     seen = {}
     handles = [modules[name].register_forward_hook(lambda _m, _i, o, name=name: seen.__setitem__(name, o)) for name in hidden]
@@ -67,7 +68,6 @@ def meta_gradient(student, hidden, teacher, batches, validation, update, alpha, 
         handle.remove()
     found = torch.autograd.grad(outer, phi, allow_unused=True)
     gradients = [torch.zeros_like(p) if g is None else g for p, g in zip(phi, found, strict=True)]
-    names = [name for name, p in teacher.named_parameters() if p.requires_grad]
     return dict(zip(names, gradients, strict=True)), outer.detach(), {name: p.detach() for name, p in theta.items()}
 
 

@@ -462,3 +462,10 @@ def test_what_returns_the_same_memory_each_time_is_matched_as_what_does_not(matc
         one, other = (match(Dynamics(loss=losses.SquaredError(), **parts), x, matching) for parts in made)
     assert torch.equal(one.matched, other.matched)
     assert torch.equal(one.step_losses, other.step_losses)
+
+
+@pytest.mark.parametrize("matching", [Greedy(2), Fixed(1), Fixed(1, last="drop")])
+def test_a_loss_that_is_not_finite_is_refused_by_every_matching(matching):
+    batch = Trajectories(torch.ones(1, 3, 2), torch.tensor([3]))
+    with pytest.raises(FloatingPointError, match="Found"):
+        match(Dynamics(lambda x: x * math.nan, losses.SquaredError()), batch, matching)

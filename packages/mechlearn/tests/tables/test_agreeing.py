@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mechlearn.tables import AgreementClassifier, AgreementRegressor
+from mechlearn.tables import AgreementClassifier, AgreementRegressor, agreeing
 from site_tables import regression, shortcut
 
 TABLE = shortcut(sites=4, rows=40, strength=3.0, turned=2)
@@ -208,3 +208,21 @@ def test_settings_that_cannot_be(settings, sentence):
 def test_groups_of_another_length():
     with pytest.raises(ValueError, match="one value for each of the 160 rows"):
         AgreementClassifier().fit(TABLE.x, TABLE.y, groups=TABLE.site[:5])
+
+
+def test_from_five_thousand_rows_on_every_step_draws_some_of_every_site(monkeypatch):
+    rows, fitted = [], agreeing.fit
+    monkeypatch.setattr(
+        agreeing,
+        "fit",
+        lambda sites, c, own, training, *rest: rows.append(training.rows_per_site) or fitted(sites, c, own, training, *rest),
+    )
+    rng = np.random.default_rng(0)
+    for count in (4992, 5120):
+        x = rng.normal(size=(count, 2))
+        y = x[:, 0] > 0
+        model = AgreementClassifier(hidden=0, steps=30, random_state=0, audit_features=False).fit(
+            x, y, groups=np.arange(count) % 4
+        )
+        assert model.score(x, y) > 0.9
+    assert rows == [None, 512]

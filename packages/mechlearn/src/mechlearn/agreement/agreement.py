@@ -13,21 +13,23 @@ from torch import Tensor, nn
 from mechlearn.agreement.compiled.step import CompiledStep, Doors, refusal
 from mechlearn.agreement.distributed.processes import Processes, Ranks, check_each_step, hand_over
 from mechlearn.agreement.engine.analysis.refusals import check_model
-from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record
+from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record, overall
 from mechlearn.agreement.engine.combining import combine_small, combine_sums, treats_components_alike
 from mechlearn.agreement.engine.delivery import cast_all, deliver
 from mechlearn.agreement.engine.explaining import Explanations, explained
 from mechlearn.agreement.engine.forward import Complete, Form, OnePass
+from mechlearn.agreement.engine.held import EACH, Held
 from mechlearn.agreement.engine.masks import Masks
 from mechlearn.agreement.engine.repeated import Repeated
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.sums.batched import SMALL
+from mechlearn.agreement.engine.verification import SpotChecks
 from mechlearn.agreement.inputs import READS
 from mechlearn.agreement.kernels.compiled import Compiled, load
 from mechlearn.agreement.kernels.library import BuildError
 from mechlearn.agreement.rules import Rule, Statistics, check_rule
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
-from mechlearn.arguments import check_flag, check_one_of, worded
+from mechlearn.arguments import check_flag, check_one_of, check_whole, worded
 from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, named
 
 
@@ -64,8 +66,8 @@ class Agreement:
             float32 on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
             compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
-            each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
-            takes the definition's path below such operations.
+            each row of dimension 0 by itself and leave it in its place. `Record.proved` is "declared" where that was needed.
+            None takes the definition's path below such operations.
         keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`; or "masks",
             alone or among them, for `Record.masks` to hold which components the rule let through, a byte a component, as
             `decay_masked` wants them; what `collect` returns then asks for the same where ranks are combined.
@@ -73,6 +75,10 @@ class Agreement:
             its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
             pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
             weight (`mechlearn.agreement.normalised`). Masks of signs stay what they are.
+        verify: compare one environment's gradient with the definition at the first of every so many calls, another environment
+            each time: one backward pass more there (with `compile` a forward pass, too). It finds what no graph shows: hooks
+            on tensors in the model that do not treat each row by itself, and ``rows="independent"`` where it is not true.
+            `Record.proved` is "checked" in these calls. None compares nothing.
 
     Raises:
         TypeError: no module, no rule, or a rule's class.
@@ -87,8 +93,8 @@ class Agreement:
         >>> agreement = Agreement(model, AndMask(threshold=1.0))
         >>> losses = (model(x)[:, 0] - 10.0) ** 2
         >>> record = agreement.backward(losses, environments=[0, 1])
-        >>> (model.weight.grad != 0).tolist(), record.survivors, record.paths
-        ([[True, False]], {'weight': 0.5}, {'weight': 'layer'})
+        >>> (model.weight.grad != 0).tolist(), record.share, record.paths
+        ([[True, False]], 0.5, {'weight': 'layer'})
     """
 
     @worded
@@ -103,6 +109,7 @@ class Agreement:
         rows: str | None = None,
         keep: Sequence[str] | str = (),
         normalise: str | Sequence[str] | None = None,
+        verify: int | None = None,
     ) -> None:
         check_model(model)
         self._processes = Processes(model)
@@ -111,6 +118,8 @@ class Agreement:
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         check_one_of("rows", rows, (None, "independent"))
+        if verify is not None:
+            check_whole("verify", verify, least=1)
         self.model = model
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
@@ -118,13 +127,17 @@ class Agreement:
         self._keep, self._keep_masks = _kept(model, keep)
         self._statistics, self._normalise = statistics, normalise
         divided = _checked_norm(model, normalise)
-        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
-        self._accumulated: Collected | None = None
+        self._checks = SpotChecks(verify)
+        vouched = rows is not None
+        self._onepass = OnePass(
+            model, statistics, compiled, vouched=vouched, keep=self._keep, normalise=divided, checks=self._checks
+        )
+        self._accumulated: Collected | Held | None = None
         self._repeated = Repeated()
         self._masks = self._masks_of(rule)
 
     @worded
-    def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
+    def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds, *, hold: bool = False) -> Record:
         """Add the combined gradient of the environments' mean losses to ``.grad`` and free the losses' graph.
 
         Environments accumulated before (`accumulate`) are combined with these; if combining fails they are discarded.
@@ -132,6 +145,8 @@ class Agreement:
         Args:
             losses: (B,) one unreduced loss for each example.
             environments: B ids, the environment of each example: integers, strings or whatever can be a key of a dict.
+            hold: hold the gradient of each environment until all of it is there, in E times the parameters' memory, so that an
+                environment may be on several ranks or in several calls of a step, as where a loader shuffles.
 
         Returns:
             Each environment's loss, and the share of every parameter's components that survived.
@@ -149,13 +164,14 @@ class Agreement:
         def form(needs: frozenset[str], complete: Complete, together: bool) -> Collected:
             return self._onepass.form(losses, environments, needs, complete, self.refuse_nonfinite, together=together)
 
-        return self._backward(form, losses)
+        check_flag("hold", hold)
+        return self._backward(form, losses, hold)
 
-    def _backward(self, form: Form, examples: Sized) -> Record:
+    def _backward(self, form: Form, examples: Sized, hold: bool = False) -> Record:
         """Combine what an engine forms of a step's environments, of so many examples, and fill ``.grad``."""
         ranks = self._processes.ranks()
         if ranks is not None:
-            return self._across(ranks, form)
+            return self._across(ranks, form, hold)
         masks = self._of_rule()
         masks.begin()
         gradients: dict[str, Tensor] = {}
@@ -182,9 +198,9 @@ class Agreement:
             found = form(masks.needs, finish, together)
             _warn_if_single(found.ids, len(examples))
         else:
-            self._accumulate(form)
+            self._accumulate(form, hold)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
-            found, self._accumulated = self._accumulated, None
+            found = self._taken()
             for name, sums in found.sums.items():
                 finish(name, sums)
             found.paths = {n: found.paths[n] for n, _ in self.model.named_parameters() if n in found.paths}
@@ -201,22 +217,24 @@ class Agreement:
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
         self._onepass.keep()
-        survivors = _shares({name: (shares[name], gradients[name].numel()) for name in found.paths})
-        kept = {name: kept[name] for name in found.paths if name in kept}
-        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close(found.paths))
+        by_parameter = _shares({name: (shares[name], gradients[name].numel()) for name in found.paths})
+        statistics = {name: kept[name] for name in found.paths if name in kept} or None
+        share, held = overall(by_parameter, gradients), masks.close(found.paths)
+        return Record(found.ids, found.losses, share, by_parameter, found.paths, found.proved, statistics, held)
 
-    def _across(self, ranks: Ranks, form: Form) -> Record:
+    def _across(self, ranks: Ranks, form: Form, hold: bool) -> Record:
         """Combine what an engine forms with what other ranks have, and fill ``.grad`` on every rank alike."""
         masks = self._of_rule()
         check_each_step(self.rule, self._keep)
         masks.begin()
         try:
-            with ranks.forming():
-                self._form_further(form)
-            found = self._accumulated
+            with ranks.forming(lambda: isinstance(self._accumulated, Held)):
+                self._hold(form) if hold else self._form_further(form)
+            if isinstance(self._accumulated, Held):
+                ranks.gather(self._accumulated)
+            found = self._taken()
         finally:  # where a step fails on one rank, all give up what they have accumulated for it
             self._accumulated = None
-        assert found is not None
         parameters, gradients, survivors = ranks.combine(self.rule, self._for_ranks(found), self.refuse_nonfinite)
         # Only now, when nothing can fail any more, is a gradient touched.
         self._repeated.warn(self.rule, parameters.values())
@@ -227,7 +245,8 @@ class Agreement:
         self._onepass.keep()
         masks.held = survivors.masks or {}
         paths: dict[str, Path] = {name: found.paths[name] for name in parameters if name in found.paths}
-        return Record(found.ids, found.losses, dict(survivors), paths, found.proved, None, masks.close(masks.held))
+        share, held = overall(survivors, parameters), masks.close(masks.held)
+        return Record(found.ids, found.losses, share, dict(survivors), paths, found.proved, None, held)
 
     def _for_ranks(self, found: Collected) -> OfEnvironments:
         collected = found.statistics()
@@ -235,32 +254,52 @@ class Agreement:
         return collected
 
     @worded
-    def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
+    def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds, *, hold: bool = False) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
 
         Every environment must be complete within one call, since its sign is taken there, or within calls in a row that hold
-        it alone; an id that comes back otherwise is refused. Holds running sums of the parameters' size.
+        it alone; an id that comes back otherwise is refused, unless gradients are held. Holds running sums of the parameters'
+        size.
 
         Args:
             losses: as for `backward`.
             environments: as for `backward`.
+            hold: as for `backward`; from the first call of a step on.
 
         Raises:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
+            ValueError: ``hold`` for a rule that asks how examples vary, or after a call without it.
         """
+        check_flag("hold", hold)
 
         def form(needs: frozenset[str], complete: Complete, together: bool) -> Collected:
             return self._onepass.form(losses, environments, needs, complete, self.refuse_nonfinite, together=together)
 
-        self._accumulate(form)
+        self._accumulate(form, hold)
 
-    def _accumulate(self, form: Form) -> None:
+    def _accumulate(self, form: Form, hold: bool = False) -> None:
         """Add what an engine forms of further environments, of a sharded model with its parameters gathered."""
         ranks = self._processes.ranks()
         with nullcontext() if ranks is None else ranks.whole():
-            self._form_further(form)
+            self._hold(form) if hold else self._form_further(form)
+
+    def _hold(self, form: Form) -> None:
+        """Add what an engine forms of further examples to their environments' gradients."""
+        held = Held() if self._accumulated is None else self._accumulated
+        if not isinstance(held, Held):
+            raise ValueError(
+                "`hold` should be passed from the first call of a step on, as complete environments are not held. Found "
+                f"{len(held.ids)} accumulated without it. Pass it there, or call discard() and begin anew."
+            )
+        held.check(self.rule)
+        stacks: dict[str, RunningSums] = {}
+        held.join(form(EACH, stacks.__setitem__, False), stacks)
+        self._accumulated = held
 
     def _form_further(self, form: Form) -> None:
+        if isinstance(self._accumulated, Held):
+            self._hold(form)
+            return
         masks = self._of_rule()
         if self._accumulated is not None and masks.decides:
             self._accumulated.check(self.rule)
@@ -273,6 +312,12 @@ class Agreement:
             self._accumulated = found
         else:
             self._accumulated.join(found)
+
+    def _taken(self) -> Collected:
+        """Return what was accumulated, which is forgotten; environments that are held are complete."""
+        found, self._accumulated = self._accumulated, None
+        assert found is not None
+        return self._onepass.settled(found, self._of_rule().needs) if isinstance(found, Held) else found
 
     def _of_rule(self) -> Masks:
         """Return the masks of the present rule; with another one than before they are decided at once."""
@@ -302,8 +347,7 @@ class Agreement:
                 f"its own environments alone. Found {self.rule!r} between two of its decisions. Collect with an Agreement that "
                 "takes no `backward`, or pass every=1."
             )
-        found, self._accumulated = self._accumulated, None
-        collected = OfEnvironments() if found is None else found.statistics()
+        collected = OfEnvironments() if self._accumulated is None else self._taken().statistics()
         self._onepass.keep()
         collected.keep_masks = self._keep_masks
         return collected
@@ -341,6 +385,8 @@ class Agreement:
         cannot be traced as one graph, is the eager engine's, exact as ever; ``step.reason`` says why. Another number of
         environments needs no new trace, another number of rows one.
 
+        It takes torch 2.13, or a later one with the same hooks for traced graphs; with another torch the eager engine serves.
+
         Args:
             losses_of: from the batch's tensors to (B,) losses, one for each row. What is not by row it closes over.
             backend: "inductor" compiles; "aot_eager" runs the traced graph without a compiler.
@@ -361,7 +407,7 @@ class Agreement:
             return refusal(needs, self._statistics, self._normalise)
 
         forms = self._backward, self._accumulate, self._onepass.form
-        doors = Doors(self.model, *forms, READS if self._keep else frozenset(), refused, self.refuse_nonfinite)
+        doors = Doors(self.model, *forms, READS if self._keep else frozenset(), refused, self.refuse_nonfinite, self._checks)
         return CompiledStep(doors, losses_of, backend, dict(options or {}))
 
     def state_dict(self) -> dict[str, Any]:

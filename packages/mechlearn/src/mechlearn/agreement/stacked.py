@@ -6,6 +6,7 @@ from torch import Tensor
 
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.rules import STANDARD_ERRORS, Combined, Rule, check_rule
+from mechlearn.arguments import FLOATS
 
 
 def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
@@ -26,11 +27,11 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
         tensor([2., 0.])
     """
     check_rule(rule)
-    if not isinstance(gradients, Tensor) or not gradients.is_floating_point() or gradients.layout != torch.strided:  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+    if not isinstance(gradients, Tensor) or gradients.dtype not in FLOATS or gradients.layout != torch.strided:  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
         found = f"{gradients.layout} of {gradients.dtype}" if isinstance(gradients, Tensor) else type(gradients).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
-            f"`gradients` should be a dense tensor of real floats, one environment's gradient a row. Found {found}. Stack them "
-            "with torch.stack."
+            f"`gradients` should be a dense tensor of real floats, of two bytes or more, one environment's gradient a row. "
+            f"Found {found}. Stack them with torch.stack."
         )
     if gradients.dim() == 0 or len(gradients) == 0:
         raise ValueError(

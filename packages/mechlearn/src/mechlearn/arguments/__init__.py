@@ -21,6 +21,7 @@ from mechlearn.arguments.ranges import check_one_of as check_one_of
 from mechlearn.arguments.ranges import check_positive as check_positive
 from mechlearn.arguments.ranges import check_share as check_share
 from mechlearn.arguments.ranges import check_whole as check_whole
+from mechlearn.arguments.tensors import FLOATS as FLOATS
 from mechlearn.arguments.tensors import all_finite as all_finite
 from mechlearn.arguments.tensors import check_all_finite as check_all_finite
 from mechlearn.arguments.tensors import check_floats as check_floats

@@ -9,6 +9,9 @@ from torch import Tensor
 
 from mechlearn.arguments.sentences import because, sentence, typed
 
+LARGEST = 2**53
+"""Of whole numbers: up to here floats of 64 bits hold each of them."""
+
 
 def check_positive(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
     """Refuse what is no finite number above 0.
@@ -41,11 +44,13 @@ def check_decay(name: str, value: object, *, why: str = "", way_out: str = "") -
 
 
 def check_whole(name: str, value: object, least: int = 0, *, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no whole number of at least ``least``."""
+    """Refuse what is no whole number of at least ``least``, and one that no tensor holds."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(sentence(name, f"be a whole number{because(why)}", typed(value), way_out))
     if int(value) < least:
         raise ValueError(sentence(name, f"be at least {least}{because(why)}", repr(value), way_out))
+    if int(value) > LARGEST:
+        raise ValueError(sentence(name, f"be at most 2^53{because(why)}", f"{int(value):.3g}", way_out))
 
 
 def check_flag(name: str, value: object, *, way_out: str = "") -> None:

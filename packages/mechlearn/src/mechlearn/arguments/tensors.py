@@ -9,10 +9,15 @@ from torch import Generator, Tensor
 from mechlearn.arguments.kinds import check_kind
 from mechlearn.arguments.sentences import sentence, typed
 
+FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
+"""The real types that torch computes in; those of one byte it stores and multiplies, and no more."""
+
 
 def check_tensor(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
-    """Refuse what is no tensor: arrays, lists, dictionaries, None."""
+    """Refuse what is no tensor: arrays, lists, dictionaries, None; and a sparse or a nested one."""
     check_kind(name, value, Tensor, "a tensor", way_out=way_out)
+    if isinstance(value, Tensor):
+        _check_dense(name, value)
 
 
 def check_numbers(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
@@ -32,8 +37,10 @@ def check_shape(name: str, tensor: object, *sizes: int | str, way_out: str = "")
     Traceback (most recent call last):
     ValueError: `mask` should have the shape (B, 3). Found (3,). Add a dimension.
     """
-    if isinstance(tensor, Tensor) and _fits(tensor.shape, sizes):
-        return
+    if isinstance(tensor, Tensor):
+        _check_dense(name, tensor)
+        if _fits(tensor.shape, sizes):
+            return
     shape = f"have the shape ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
     if not isinstance(tensor, Tensor):
         raise TypeError(sentence(name, f"be a tensor and {shape}", typed(tensor), way_out))
@@ -56,6 +63,8 @@ def check_floats(name: str, value: object, *sizes: int | str, like: Tensor | Non
         return
     if not value.is_floating_point():
         raise TypeError(sentence(name, "hold floating numbers", str(value.dtype), "Convert it with .float()."))
+    if value.dtype not in FLOATS:
+        raise TypeError(sentence(name, "hold floats of two bytes or more", str(value.dtype), "Convert it with .float()."))
     if like is None or not like.is_floating_point():
         return
     if value.device != like.device:
@@ -71,6 +80,7 @@ def check_ids(name: str, value: object, *sizes: int | str, count: int | None = N
         return
     if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
         raise TypeError(sentence(name, "hold whole numbers", str(value.dtype), way_out or "Convert it with .long()."))
+    _check_data(name, value)
     found = () if count is None else ends(value)
     if count is not None and found and (found[0] < 0 or found[1] >= count):
         raise ValueError(sentence(name, f"be numbers from 0 to {count - 1}", f"{found[0]} to {found[1]}", way_out))
@@ -81,6 +91,8 @@ def check_mask(name: str, value: object, *sizes: int | str, way_out: str = "True
     check_shape(name, value, *sizes, way_out=way_out)
     if isinstance(value, Tensor) and value.dtype != torch.bool:
         raise TypeError(sentence(name, "hold booleans", str(value.dtype), way_out))
+    if isinstance(value, Tensor):
+        _check_data(name, value)
 
 
 def check_all_finite(name: str, value: Tensor, *, way_out: str = "") -> None:
@@ -169,6 +181,19 @@ def check_generator(name: str, value: object, beside: Tensor | None = None) -> N
     if isinstance(value, Generator) and beside is not None and value.device.type != beside.device.type:
         way_out = f"Use torch.Generator({str(beside.device)!r}).manual_seed(0)."
         raise ValueError(sentence(name, f"be on the device {beside.device}", str(value.device), way_out))
+
+
+def _check_dense(name: str, value: Tensor) -> None:
+    """Refuse what is sparse or nested: most operations of torch know neither."""
+    if value.is_nested or value.layout != torch.strided:
+        found = "a nested one" if value.is_nested else str(value.layout)
+        raise TypeError(sentence(name, "be dense", found, "Call .to_dense()."))
+
+
+def _check_data(name: str, value: Tensor) -> None:
+    """Refuse a tensor without data: what is read by it would be whatever lies in memory."""
+    if value.is_meta:
+        raise TypeError(sentence(name, "hold data", "a tensor on the device meta", "Move the data with .to(device)."))
 
 
 def _fits(found: torch.Size, sizes: tuple[int | str, ...]) -> bool:

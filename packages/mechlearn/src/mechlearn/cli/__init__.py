@@ -50,10 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = [*(sys.argv[1:] if argv is None else argv)]
-    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-        for program in _programs():
-            if words[0] in program.commands:
-                return program.main(words)
     with stoppable(), printable():
         return _main(words)
 
@@ -73,7 +69,12 @@ def _main(words: Sequence[str]) -> int:
 
 
 def _dispatch(words: Sequence[str]) -> int:
-    others = {name: module for program in _programs() for name, module in program.commands.items()}
+    programs = [*_programs()]  # in here: loading them takes a second, in which somebody may press Ctrl-C
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        for program in programs:
+            if words[0] in program.commands:
+                return program.main(words)
+    others = {name: module for program in programs for name, module in program.commands.items()}
     known = {**others, **COMMANDS}
     if words and words[0] in ELSEWHERE:  # here it is nobody's, or `main` had handed it over
         rule = f"mechlearn {words[0]} comes with the package of experiments"

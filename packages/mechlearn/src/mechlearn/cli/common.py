@@ -101,7 +101,7 @@ def ensure_file(path: Path) -> None:
     probe = path.parent / f".probe.{os.getpid()}.tmp"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"")
+        probe.open("xb").close()  # a link is not written through
         probe.unlink()
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -202,6 +202,26 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         return f"files must be readable and writable, but found: {reason}; mend that and try again", 1
     last = traceback.format_exception_only(error)[-1].strip()
     return f"no command should end like this, but found {last}; --traceback shows where, please report it", 1
+
+
+def as_cell(value: object, seen: bool = False) -> object:
+    """Return what is written into a cell of CSV: a text that a spreadsheet would compute has an apostrophe in front.
+
+    >>> [as_cell(one) for one in ("=1+1", "-5", "-a", "a", 3.0)]
+    ["'=1+1", '-5', "'-a", 'a', 3.0]
+
+    Args:
+        value: of the cell.
+        seen: whether a terminal shows it; then what a terminal would obey is spelled out.
+    """
+    if not isinstance(value, str):
+        return value
+    text = _plain(value) if seen else value
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
 def _plain(text: str) -> str:

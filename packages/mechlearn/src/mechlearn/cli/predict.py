@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mechlearn.cli.common import OUT, UsageError, ensure_file, helped, print_json, refuse, shown, whole_number
+from mechlearn.cli.common import OUT, UsageError, as_cell, ensure_file, helped, print_json, refuse, shown, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,12 +135,17 @@ def _given(rows: Iterator[list[object]], options: argparse.Namespace) -> list[li
     if options.json and options.out is None:
         return [first, *rows]
     kept: list[list[object]] = []
+    formulas = 0
     with nullcontext(sys.stdout) if options.out is None else _replacing(options.out) as file:
         writer = csv.writer(file, lineterminator="\n")
         for row in chain([first], rows):
-            writer.writerow(row)
+            written = [as_cell(value, options.out is None and file.isatty()) for value in row]
+            formulas += sum(str(one).startswith("'") and one != other for one, other in zip(written, row, strict=True))
+            writer.writerow(written)
             if options.json:
                 kept.append(row)
+    if formulas:
+        print(f"{formulas} texts that a spreadsheet would take for formulas have an apostrophe in front.", file=sys.stderr)
     return kept
 
 
@@ -171,8 +176,10 @@ def _said(model: Model, piece: Mapping[str, NDArray[Any]], keep: Sequence[str]) 
 
     outputs = model.outputs(piece)
     beside = list(zip(*(_cells(piece.get(RAW + name, piece[name])) for name in keep), strict=True)) or [()] * len(outputs)
-    each = zip(beside, outputs, model.said(outputs), strict=True)
-    return [[*kept, *_predicted(model, output, said)] for kept, output, said in each]
+    if model.classes is None:
+        return [[*kept, float(output[0])] for kept, output in zip(beside, outputs, strict=True)]
+    each, classes = zip(beside, outputs.tolist(), model.places(outputs), strict=True), model.classes
+    return [[*kept, classes[int(place)], *(round(value, 6) for value in output)] for kept, output, place in each]
 
 
 def _names(model: Model, keep: Sequence[str], piece: Mapping[str, NDArray[Any]]) -> list[object]:
@@ -197,26 +204,14 @@ def _cells(values: NDArray[Any]) -> Iterator[object]:
     return (None if gone else plain(value) for value, gone in zip(values, is_missing(values), strict=True))
 
 
-def _predicted(model: Model, row: NDArray[Any], said: NDArray[Any]) -> list[object]:
-    if model.classes is None:
-        return [float(row[0])]
-    return [model.classes[int(row.argmax())], *(round(float(value), 6) for value in said)]
-
-
 def _explain(model: Model) -> None:
-    """Say beside the predictions how classes weighed: what is predicted need not be what is likeliest."""
-    if model.word == "balanced score":
-        print(
-            "Scores are of classes that weigh the same, and too high for a rare one: this model does not hold the classes' "
-            "shares. Fit again for probabilities.",
-            file=sys.stderr,
-        )
-    elif model.shares is not None:
+    """Say beside the predictions where they are cut: what is predicted need not be what is likeliest."""
+    if model.shares is not None:
         place = min(range(len(model.shares)), key=model.shares.__getitem__)
         label, share = (model.classes or ())[place], 100 * model.shares[place]
         print(
-            "Predictions are made with classes that weigh the same, probabilities with their shares in training: a row "
-            f"predicted to be {label} ({share:.1f} % there) may have a probability of it below a half.",
+            f"Predictions are cut at the classes' shares in training: a row predicted to be {label} ({share:.1f} % there) may "
+            f"have a {model.word} of it below a half.",
             file=sys.stderr,
         )
 

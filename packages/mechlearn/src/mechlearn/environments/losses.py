@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all BatchNorms
 from torch.nn.parameter import is_lazy
 
+from mechlearn.arguments import FLOATS
+
 
 def check_trainable(model: object) -> None:
     """Refuse what is no model, has nothing to train, or complex parameters.
@@ -61,6 +63,11 @@ def check_unreduced(losses: object) -> None:
         raise TypeError(
             f"`losses` should be real: of complex numbers none is the least. Found dtype {losses.dtype}. Take the real part or "
             "the magnitude, losses.real or losses.abs()."
+        )
+    if losses.is_floating_point() and losses.dtype not in FLOATS:
+        raise TypeError(
+            f"`losses` should be floats of two bytes or more. Found dtype {losses.dtype}, which torch does not add. Convert "
+            "them with losses.float()."
         )
     if losses.layout != torch.strided or losses.is_nested:
         raise TypeError(

@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,26 @@ from typing import Any
 def sha256(content: bytes) -> str:
     """Return the digest by which a card knows its tensors."""
     return hashlib.sha256(content).hexdigest()
+
+
+def read_at_most(path: Path, most: int) -> bytes:
+    """Return what a file holds; a link is not followed, a pipe or a device not waited for.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have.
+
+    Raises:
+        OSError: if it cannot be opened, as a link cannot.
+        ValueError: if it is not a file, or larger.
+    """
+    further = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | further)) as file:  # Path.open takes no opener
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            size = f"{found.st_size:,} bytes" if stat.S_ISREG(found.st_mode) else "a pipe or a device"
+            raise ValueError(f"A file of a model should have at most {most:,} bytes. Found {size} in {path.name}. Fit again.")
+        return file.read()
 
 
 def write_at_once(path: Path, content: bytes) -> None:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from mechlearn.arguments import Choice
+from mechlearn.functional import in_a_sentence
 from mechlearn.losses import Loss, frame_of, largest_target
 from mechlearn.skips.contexts import Context, fitting
 from mechlearn.skips.sampling import Sampled
@@ -84,7 +85,8 @@ class Dynamics(Choice):
             TypeError: the model returned no tensor of floats, or not as many as its dynamics have.
             ValueError: cumulants or a state of another shape.
         """
-        returned = self.model(*(each for each in (inputs, given, state) if each is not None))
+        with in_a_sentence():
+            returned = self.model(*(each for each in (inputs, given, state) if each is not None))
         return taken_apart(returned, self.cumulants, state)
 
     def fed(

@@ -70,8 +70,8 @@ def match(
         ValueError: a trajectory without a transition, a probability outside [0, 1], a context or targets that do not fit, a
             prediction whose shape the loss does not expect, or an alignment with what it cannot know in time: teacher forcing
             below 1, or `Actions` with ``inputs="predictions"``.
-        FloatingPointError: a prediction that is not finite where it had to be ranked or is kept, or no alignment of finite
-            loss.
+        FloatingPointError: a loss that is not finite, a prediction that is not where it had to be ranked or is kept, or no
+            alignment of finite loss.
     """
     if isinstance(matching, type) or not isinstance(matching, Matching):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
@@ -81,7 +81,9 @@ def match(
     check_one_of("average", average, get_args(Average))
     predictor = Predictor(dynamics, trajectories, teacher_forcing, generator, keep_predictions)
     _check_seen(trajectories)
-    return matching.along(predictor).matched(average)
+    matched = matching.along(predictor).matched(average)
+    _check_finite(matched)
+    return matched
 
 
 @worded
@@ -202,7 +204,7 @@ def _check_gradients(optimizer: Optimizer) -> None:
         )
 
 
-def _check_loss(matched: Matched) -> None:
+def _check_finite(matched: Matched) -> None:
     if not torch.isfinite(matched.loss):
         bad = (~matched.trajectory_losses.detach().isfinite()).nonzero().flatten().tolist()
         where = f", from trajectory {bad[0]} of the batch" if bad else ""
@@ -210,6 +212,9 @@ def _check_loss(matched: Matched) -> None:
             f"The loss should be finite. Found {float(matched.loss.detach())}{where}. Lower the learning rate or clip "
             "gradients; nothing was changed."
         )
+
+
+def _check_loss(matched: Matched) -> None:
     if not matched.loss.requires_grad:
         found = "torch.no_grad() around the step" if not torch.is_grad_enabled() else "a model without trainable parameters"
         raise ValueError(

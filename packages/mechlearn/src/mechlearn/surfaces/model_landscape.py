@@ -129,6 +129,12 @@ def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:
     kinds = {(parameter.dtype, parameter.device) for parameter in trainable.values()}
     if len(kinds) > 1:
         raise ValueError(f"All trainable parameters should have one type and device. Found {kinds}. Convert the model.")
+    ((dtype, _),) = kinds
+    if dtype.is_complex:
+        raise TypeError(
+            f"`model` should have real parameters: a complex gradient has no sign. Found {dtype}. Train real and imaginary "
+            "parts, and put torch.complex in the model."
+        )
     dropouts = [name for name, module in model.named_modules() if isinstance(module, _DropoutNd) and module.training]
     noisy = [*batch_norms_in_train_mode(model), *dropouts]
     if noisy:

@@ -15,6 +15,8 @@ from mechlearn.tables.distilling.distilled import DistilledClassifier as Distill
 from mechlearn.tables.distilling.distilled import DistilledRegressor as DistilledRegressor
 from mechlearn.tables.fitting import Training as Training
 from mechlearn.tables.forecasts.forecaster import SkipForecaster as SkipForecaster
+from mechlearn.tables.reading_in.encoder import TableEncoder as TableEncoder
+from mechlearn.tables.reading_in.encoder import encoder as encoder
 from mechlearn.tables.transport import Transport as Transport
 from mechlearn.tables.transport import transport as transport
 from mechlearn.tables.verdict import Verdict as Verdict

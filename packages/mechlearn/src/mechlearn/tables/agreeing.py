@@ -69,6 +69,9 @@ Rows = tuple[Numbers, NDArray[Any]]
 FEW = 1000
 """Rows below which `hidden="auto"` is a linear model."""
 
+MANY, BATCH, SMALLEST = 5000, 2048, 16
+"""Rows from which on `batch_size="auto"` draws batches; rows of these, and of each site at least."""
+
 NO_GROUPS = """fit() was given no groups: this is one pool, and the mean of all rows decides. Pass the site of each row.
 In cross_validate, GridSearchCV and pipelines write
     sklearn.set_config(enable_metadata_routing=True)
@@ -94,7 +97,7 @@ class _Agreeing(BaseEstimator):
         weight_decay: Any = 0.1,  # noqa: ANN401
         steps: Any = 120,  # noqa: ANN401
         early_stopping: Any = True,  # noqa: ANN401
-        batch_size: Any = None,  # noqa: ANN401
+        batch_size: Any = "auto",  # noqa: ANN401
         audit_features: Any = True,  # noqa: ANN401
         random_state: Any = None,  # noqa: ANN401
         device: Any = "cpu",  # noqa: ANN401
@@ -192,7 +195,9 @@ class _Agreeing(BaseEstimator):
         for configuration in configurations:
             check_configuration(configuration)
         hidden = self.hidden if self.hidden != "auto" else (0 if len(sites.x) < FEW else 32)
-        training = Training(hidden, self.steps, self.batch_size, patience=6 if folds else None, network=architecture)
+        few = None if len(sites.x) < MANY else max(SMALLEST, BATCH // count)
+        batch = few if self.batch_size == "auto" else self.batch_size
+        training = Training(hidden, self.steps, batch, patience=6 if folds else None, network=architecture)
         trained = fit(
             sites,
             configurations * len(own),
@@ -333,7 +338,8 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         steps: at most.
         early_stopping: on held-out sites, three folds of them, whose models are averaged. From three sites on; with two `fit`
             warns.
-        batch_size: rows of each site in a step; None for all.
+        batch_size: rows of each site in a step, every site in each; None for all. "auto": all below 5,000 rows, else about
+            2,048 of all sites together.
         audit_features: fill `disagreeing_features_` (`mechlearn.tables.disagreement`).
         random_state: of folds, initial weights and batches.
         device: where to train; prediction is numpy's, or torch's on the CPU.

@@ -26,11 +26,11 @@ from mechlearn.tables.reading_in import Numbers, Scaling, Table
 from mechlearn.tables.training_rules.conflicts import homogeneous, qualitative
 from mechlearn.tables.training_rules.penalties import fishr, group_dro, irm, penalised, vrex
 
-RATES, DECAYS, STRENGTHS = (0.003, 0.01, 0.03), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+RATES, DECAYS, STRENGTHS = (0.01, 0.03, 0.003), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 THRESHOLDS = (0.8, 1.0)
 AVERAGING = tuple(Configuration(rate, decay) for rate in RATES for decay in DECAYS)
 MASKED = tuple(Configuration(rate, 0.1, threshold) for rate in RATES for threshold in THRESHOLDS)
-"""The networks' configurations: six for every way to train."""
+"""The networks' configurations: six for every way to train, the first ones first where there is time for fewer."""
 
 
 def tested(level: float) -> tuple[Configuration, ...]:
@@ -52,12 +52,14 @@ class Fold:
         out: the site held out, or those that are; -1 for none, where a model is fitted to keep.
         training: of the networks.
         seed: of the inner folds, the initial weights and the batches.
+        settings: how many of its configurations each network may have.
     """
 
     table: Table
     out: int | tuple[int, ...]
     training: Training
     seed: int = 0
+    settings: int = 6
 
     @cached_property
     def held_out(self) -> NDArray[np.bool_]:
@@ -83,22 +85,6 @@ class Fold:
     def y(self) -> Numbers:
         """(n, K)."""
         return self.table.y if self.target_scaling is None else self.target_scaling.applied(self.table.y)
-
-    @cached_property
-    def weights(self) -> Numbers:
-        """(n,) with which the classes weigh the same, as they do in balanced accuracy."""
-        if self.table.classes is None:
-            return np.ones(len(self.y))
-        counts = self.y[self.trained_on].sum(0)
-        return self.y @ (counts.sum() / (len(counts) * np.maximum(counts, 1)))
-
-    @cached_property
-    def prior(self) -> Numbers:
-        """(K,) what each class weighs where every site counts the same, as in training a network; 1 in all."""
-        site, weights = self.table.site[self.trained_on], self.weights[self.trained_on]
-        sums = [np.bincount(site, weights * one, len(self.table.sites)) for one in self.y[self.trained_on].T]
-        each = np.stack(sums, 1)[~self.held_out]
-        return (each / each.sum(1, keepdims=True)).mean(0)
 
     @cached_property
     def inner(self) -> NDArray[np.bool_]:
@@ -149,9 +135,9 @@ class Fold:
 
     def trained(self, recipe: "Recipe", dropped: NDArray[np.bool_] | None = None) -> tuple[Params, Tensor]:
         """Train a stack of configurations and inner folds; return the best one's fold models, and all rows as they saw them."""
-        configurations = recipe.configurations
+        configurations = recipe.configurations[: self.settings]
         x = self.x if dropped is None else np.where(dropped, 0.0, self.x)
-        sites = self.table.sites_of(x, self.y, self.weights)
+        sites = self.table.sites_of(x, self.y)
         # A held-out site must not stop anybody: for the loop the table ends where the training sites do.
         kept = np.flatnonzero(~self.held_out).tolist()
         some = torch.tensor(self.trained_on)
@@ -181,10 +167,10 @@ def linear_model(fold: Fold) -> Any:  # noqa: ANN401  # scikit-learn's
 
 
 def _linear(fold: Fold, strength: float, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401  # scikit-learn's
-    x, weights = fold.x[rows], fold.weights[rows]
+    x = fold.x[rows]
     if fold.table.classes is None:
         return Ridge(alpha=strength * len(x)).fit(x, fold.y[rows, 0])
-    return LogisticRegression(C=1 / (strength * len(x)), max_iter=200).fit(x, fold.y[rows].argmax(1), sample_weight=weights)
+    return LogisticRegression(C=1 / (strength * len(x)), max_iter=200).fit(x, fold.y[rows].argmax(1))
 
 
 def _linear_loss(fold: Fold, strength: float, inside: NDArray[np.bool_], outside: NDArray[np.bool_]) -> float:
@@ -192,10 +178,8 @@ def _linear_loss(fold: Fold, strength: float, inside: NDArray[np.bool_], outside
         return 0.0
     prediction = _said(_linear(fold, strength, inside), fold, outside)
     if fold.table.classes is None:
-        each = (prediction[:, 0] - fold.y[outside, 0]) ** 2
-    else:
-        each = -np.log(np.maximum((prediction * fold.y[outside]).sum(1), 1e-6))
-    return float(np.average(each, weights=fold.weights[outside]))
+        return float(np.mean((prediction[:, 0] - fold.y[outside, 0]) ** 2))
+    return float(np.mean(-np.log(np.maximum((prediction * fold.y[outside]).sum(1), 1e-6))))
 
 
 def _said(model: Any, fold: Fold, rows: NDArray[np.bool_]) -> Numbers:  # noqa: ANN401
@@ -212,18 +196,18 @@ def probabilities(model: Any, x: Numbers, classes: int | None) -> Numbers:  # no
 
 
 def pooled_boosting(fold: Fold) -> Numbers:
-    """Histogram gradient boosting on all rows: 60 trees of at most 15 leaves, scikit-learn's rate."""
-    return fold.shown(_said(boosted(fold), fold, ~fold.trained_on))
-
-
-def boosted(fold: Fold) -> Any:  # noqa: ANN401  # scikit-learn's
-    """Return the boosted trees, fitted on standardised rows."""
+    """Histogram gradient boosting on all rows."""
     kept = fold.trained_on
-    settings: dict[str, Any] = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping": False, "random_state": fold.seed}
-    if fold.table.classes is None:
-        return HistGradientBoostingRegressor(**settings).fit(fold.x[kept], fold.y[kept, 0])
-    model = HistGradientBoostingClassifier(**settings)
-    return model.fit(fold.x[kept], fold.y[kept].argmax(1), sample_weight=fold.weights[kept])
+    model = boosted(fold.x[kept], fold.y[kept], fold.seed, fold.table.classes is not None)
+    return fold.shown(_said(model, fold, ~kept))
+
+
+def boosted(x: Numbers, y: Numbers, seed: int, classes: bool) -> Any:  # noqa: ANN401  # scikit-learn's
+    """Return boosted trees, fitted on standardised rows: 60 trees of at most 15 leaves, scikit-learn's rate."""
+    settings: dict[str, Any] = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping": False, "random_state": seed}
+    if not classes:
+        return HistGradientBoostingRegressor(**settings).fit(x, y[:, 0])
+    return HistGradientBoostingClassifier(**settings).fit(x, y.argmax(1))
 
 
 def pooled_network(fold: Fold) -> Numbers:

@@ -1,4 +1,9 @@
-"""Will it help me? Candidates on a person's own table, judged on sites that they have not seen."""
+"""Will it help me? Candidates on a person's own table, judged on sites that they have not seen.
+
+All candidates have the same loss, log loss or squared error, and classes weigh what they are. The verdict is drawn on AUC or R
+squared, so that no threshold has a say. Where the budget is short all networks get fewer settings, then all candidates fewer
+folds: none is left out.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,17 +19,19 @@ from mechlearn.tables.disagreement import SHARED, Disagreement, audit
 from mechlearn.tables.fitting import Task, Training
 from mechlearn.tables.reading_in import Numbers, Table, prepare
 from mechlearn.tables.saving.parts import NOWHERE, Parts
-from mechlearn.tables.verdict import Verdict, judge
+from mechlearn.tables.transport.folds import of_sites
+from mechlearn.tables.transport.scores import NAMES, score
+from mechlearn.tables.verdict import AGREEING, Verdict, judge
 
-LATE = "was left out: it would have taken more than its share of the budget"
-"""What a note says of a candidate that there was no time for."""
+SHORT = "The budget allowed"
+"""How the note on a short budget begins."""
+
+SETTINGS, PILOT = (6, 2, 1), 5
+"""Settings that every network may have, the most first; training steps by which time is estimated."""
 
 ALWAYS = ("pooled linear", "pooled network")
 POOLED = ("pooled linear", "pooled boosting", "pooled network")
-UNIT = {
-    "classification": "balanced accuracy in points",
-    "regression": "lower RMSE in points, per cent of the pooled linear model's",
-}
+UNIT: dict[Task, str] = {task: f"{names[0]} in points" for task, names in NAMES.items()}
 TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
 
 
@@ -35,8 +42,7 @@ class Comparison:
     Attributes:
         verdict: the one to go by: of the simplest candidate that helps, else of the first that is not pooled.
         verdicts: of every candidate that is not pooled.
-        scores: of each candidate at each held-out site; points of balanced accuracy, or per cent of RMSE below the pooled
-            linear model's.
+        scores: of each candidate at each held-out site, in points of AUC or R squared.
         sites: the held-out ones.
         table: that was asked.
         seconds: of computing, of each candidate, all folds.
@@ -44,6 +50,7 @@ class Comparison:
         seed: of everything random.
         predictions: of each candidate, (n, K) on the table's rows, each by what had not seen its site; NaN where it was not
             judged.
+        settings: that each network had.
     """
 
     verdict: Verdict
@@ -55,6 +62,7 @@ class Comparison:
     late: tuple[str, ...]
     seed: int
     predictions: Mapping[str, Numbers]
+    settings: int = SETTINGS[0]
 
     @cached_property
     def audit(self) -> Disagreement:
@@ -93,8 +101,8 @@ def compare(
 ) -> Comparison:
     """Compare methods on a table by nested leave-one-site-out.
 
-    Every site is held out once; all settings are chosen inside, on held-out sites among the others. The linear model is always
-    there, since its error is a regression's unit, and the network, since it is what agreement is held against.
+    Every site is held out once, by itself up to 25 sites, else in ten folds of sites. All settings are chosen inside, on
+    held-out sites among the others. The linear model and the network are always there.
 
     Args:
         X: a data frame, columns by name, or a matrix.
@@ -143,60 +151,99 @@ def compare_table(
         training: of the networks.
         seed: of everything random.
         progress: told how many of how many fits are done.
-        budget: seconds of computing, split evenly over the candidates; one that would need more is left out, and the notes say
-            so. The linear model and the pooled network always finish.
+        budget: seconds of computing, all candidates together; if it is short, networks have fewer settings, then there are
+            fewer folds, three at least.
         new: sites to be judged together by what was trained on all others; none: each site is held out once.
         parts: results that are there already, and where to put others.
 
     Raises:
         ValueError: new sites that the table does not have or that cannot be judged, or all of them.
     """
-    held_out: list[int] = _new(table, new) if new else np.flatnonzero(table.judged).tolist()
-    folds: list[int | tuple[int, ...]] = [tuple(held_out)] if new else [*held_out]
-    errors: dict[str, list[float]] = {name: [] for name in candidates}
+    held_out, late = (_new(table, new), list[str]()) if new else _judged(table)
+    folds = [held_out] if new else _shuffled(held_out, seed)
+    settings = SETTINGS[0]
+    if budget is not None:
+        asked = partial(_settings, table, folds, candidates, training, seed, budget)
+        settings = int(parts.made("settings", lambda: {"settings": np.array(asked())})["settings"])
     predictions = {name: np.full(table.y.shape, np.nan) for name in candidates}
-    times: dict[str, list[float]] = {name: [] for name in candidates}
-    slow, done = list[str](), 0
+    seconds, done, total = dict.fromkeys(candidates, 0.0), 0, len(folds) * len(candidates)
+    judged: list[int] = []
     for place, out in enumerate(folds):
-        fold = Fold(table, out, training, seed)
-        judged = ~fold.trained_on
+        if budget is not None and place >= min(AGREEING, len(folds)) and not time_for_more(seconds, place, budget):
+            break
+        fold = Fold(table, tuple(out), training, seed, settings)
         for name, candidate in candidates.items():
-            done += 1
-            if name in slow:
-                continue
             found = parts.made(f"{name} {place}", partial(_timed, candidate, fold))
-            predictions[name][judged] = found["prediction"]
-            for site in np.atleast_1d(out):
-                rows = table.site == site
-                errors[name].append(_score(predictions[name][rows], table.y[rows], table.task))
-            times[name].append(float(found["seconds"]))
-            if budget is not None and name not in ALWAYS and too_slow(times[name], len(folds), budget / len(candidates)):
-                slow.append(name)
+            predictions[name][~fold.trained_on] = found["prediction"]
+            seconds[name] += float(found["seconds"])
+            done += 1
             if progress is not None:
-                progress(done, len(folds) * len(candidates))
-    scores = _in_points({name: values for name, values in errors.items() if name not in slow}, table.task)
-    verdicts = {name: judge(scores, name, "pooled network", _simple(scores)) for name in scores if name not in POOLED}
-    verdicts = {name: _tried(verdict, len(table.sites) - int(np.size(folds[0]))) for name, verdict in verdicts.items()}
-    sites = tuple(table.sites[site] for site in held_out)
-    told = chosen(verdicts, scores)
-    late = [f"{name} {LATE}." for name in slow]
-    said, seconds = {name: predictions[name] for name in scores}, {name: sum(values) for name, values in times.items()}
-    return Comparison(told, verdicts, scores, sites, table, seconds, tuple(late), seed, said)
+                progress(done, total)
+        judged += out
+    if progress is not None and done < total:
+        progress(total, total)
+    if settings < SETTINGS[0] or len(judged) < len(held_out):
+        late.append(
+            f"{SHORT} {settings} of {SETTINGS[0]} settings for each network, and {len(judged)} of {len(held_out)} sites to be "
+            "held out; --budget gives more."
+        )
+    judged.sort()
+    scores = {name: tuple(_points(table, said, site) for site in judged) for name, said in predictions.items()}
+    pooled = [name for name in POOLED if name in scores]
+    simple = [*pooled, *(name for name in SIMPLE if name in scores and name not in POOLED)]
+    judged_ones = [name for name in scores if name not in POOLED]
+    verdicts = {name: judge(scores, name, pooled if name in SIMPLE else simple) for name in judged_ones}
+    verdicts = {name: _tried(verdict, len(table.sites) - len(folds[0])) for name, verdict in verdicts.items()}
+    sites, told = tuple(table.sites[site] for site in judged), chosen(verdicts, scores)
+    return Comparison(told, verdicts, scores, sites, table, seconds, tuple(late), seed, predictions, settings)
 
 
-def too_slow(times: Sequence[float], folds: int, share: float) -> bool:
-    """Return whether a candidate will need more than its share of the seconds.
+def _judged(table: Table) -> tuple[list[int], list[str]]:
+    """Sites to hold out, and a sentence on those where the score is undefined."""
+    varied = [bool(np.ptp(table.labels[table.site == site]) > 0) for site in range(len(table.sites))]
+    if not (table.judged & varied).any():
+        raise ValueError(
+            "The target should vary within some site. Found one value in every site: site and target say the same. Name "
+            "another column that says where a row comes from."
+        )
+    names = [table.sites[site] for site in np.flatnonzero(table.judged & ~np.array(varied))]
+    late = [f"{len(names)} sites hold one value of the target each: trained on, not judged."] if names else []
+    return np.flatnonzero(table.judged & varied).tolist(), late
 
-    By what it took, and from the second fold on by its quickest fold: the first one in a process also pays for the start.
-    """
-    left = min(times) * (folds - len(times)) if len(times) > 1 else 0.0
-    return sum(times) + left > share
+
+def _shuffled(sites: Sequence[int], seed: int) -> list[list[int]]:
+    """Folds of sites in an order of their own, so that a short budget leaves out sites at random."""
+    generator = np.random.default_rng([seed, len(sites)])
+    folds = of_sites(sites, generator)
+    return [folds[place] for place in generator.permutation(len(folds))]
+
+
+def _settings(
+    table: Table,
+    folds: Sequence[Sequence[int]],
+    candidates: Mapping[str, Candidate],
+    training: Training,
+    seed: int,
+    budget: float,
+) -> int:
+    """Settings that there is time for, by a few steps of the AND-mask; the model that is kept costs as much as a fold."""
+    few = min(PILOT, training.steps)
+    fold = Fold(table, tuple(folds[0]), replace(training, steps=few), seed)
+    taken = [float(_timed(partial(Fold.network, recipe=NETWORKS["AND-mask"]), fold)["seconds"]) for _ in range(2)]
+    networks = len([name for name in candidates if name not in POOLED[:2]])
+    full = taken[1] * training.steps / few * networks * (len(folds) + 1)
+    return next((count for count in SETTINGS if full * count / SETTINGS[0] <= budget), SETTINGS[-1])
+
+
+def time_for_more(seconds: Mapping[str, float], done: int, budget: float) -> bool:
+    """Whether there is time for another fold, and for the model to keep."""
+    return sum(seconds.values()) * (done + 2) / done <= budget
 
 
 def _timed(candidate: Candidate, fold: Fold) -> dict[str, Any]:
-    start = time.thread_time()  # not the wall's: what else the machine does must not decide who is left out
+    start = time.process_time()  # not the wall's: what else the machine does must not decide; and every thread counts
     prediction = candidate(fold)
-    return {"prediction": prediction, "seconds": np.array(time.thread_time() - start)}
+    return {"prediction": prediction, "seconds": np.array(time.process_time() - start)}
 
 
 def _new(table: Table, names: Sequence[str]) -> list[int]:
@@ -220,32 +267,19 @@ def _tried(verdict: Verdict, trained_on: int) -> Verdict:
     return replace(verdict, word="cannot tell", untold=f"{held}, and nothing is left to agree. That takes four sites at least.")
 
 
-def _simple(scores: Mapping[str, Any]) -> list[str]:
-    return [name for name in SIMPLE if name in scores]
-
-
 def chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
     """Return the verdict to go by: of the simplest candidate that helps, else of the first that is not pooled."""
     helping = [one for one in verdicts.values() if one.word == "helps"]
     if helping:  # what is not simple helps only where it is a point above what is
         return max(helping, key=lambda one: (one.method not in SIMPLE, float(np.mean(scores[one.method]))))
     if not verdicts:
-        return judge(scores, "pooled network", "pooled linear", _simple(scores))
+        return judge(scores, "pooled network", POOLED[:1])
     asked = [one for name, one in verdicts.items() if name not in SIMPLE] or list(verdicts.values())
     return asked[0]
 
 
-def _score(prediction: Numbers, truth: Numbers, task: Task) -> float:
-    """Balanced accuracy over the classes that there are, in points; or the root mean squared error."""
-    if task == "regression":
-        return float(np.sqrt(np.mean((prediction - truth) ** 2)))
-    right = truth[np.arange(len(truth)), prediction.argmax(1)]
-    counts = truth.sum(0)
-    return 100 * float(np.mean([(right * truth[:, k]).sum() / counts[k] for k in np.flatnonzero(counts)]))
-
-
-def _in_points(errors: Mapping[str, list[float]], task: Task) -> dict[str, tuple[float, ...]]:
-    if task == "classification":
-        return {name: tuple(values) for name, values in errors.items()}
-    linear = np.asarray(errors["pooled linear"])
-    return {name: tuple((100 * (1 - np.asarray(values) / linear)).tolist()) for name, values in errors.items()}
+def _points(table: Table, said: Numbers, site: int) -> float:
+    """AUC or R squared at a site, times a hundred."""
+    rows = table.site == site
+    found = score(table.labels[rows], said[rows] if table.classes is not None else said[rows, 0])
+    return 100 * found if found is not None else float("nan")

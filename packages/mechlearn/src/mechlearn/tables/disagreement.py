@@ -149,7 +149,7 @@ def cancelled_mass(
     permuted sites are read along the same path.
     """
     generator = torch.Generator().manual_seed(seed)
-    sites = sites.drawn(rows_per_site, generator)
+    sites = sites.drawn(rows_per_site, [generator] * len(sites.sizes))
     orders = [torch.arange(len(sites.x))] + [_permuted(sites, generator) for _ in range(permutations)]
     cancelled, kept = _read(sites, torch.stack(orders), generator)
     observed, null = cancelled[0], cancelled[1:]

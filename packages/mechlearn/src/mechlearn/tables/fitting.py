@@ -23,6 +23,9 @@ from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.nn.stacks import Stack, StackedAdam
 from mechlearn.params import Params
 
+LOOKED = 16
+"""Rows of a site that a look sees, for each row of a step: looks must not cost more than steps."""
+
 Task = Literal["classification", "regression"]
 """Cross-entropy of K logits, or squared error of K numbers."""
 
@@ -69,13 +72,12 @@ class Sites:
         )
         return self.weights / totals
 
-    def drawn(self, rows_per_site: int | None, generator: Generator) -> "Sites":
-        """Return at most so many rows of each site, drawn without replacement; everything if None."""
+    def drawn(self, rows_per_site: int | None, generators: Sequence[Generator]) -> "Sites":
+        """Return at most so many rows of each site, drawn without replacement from its own generator; everything if None."""
         if rows_per_site is None or max(self.sizes) <= rows_per_site:
             return self
-        chosen = [
-            rows.start + torch.randperm(rows.stop - rows.start, generator=generator)[:rows_per_site] for rows in self.slices()
-        ]
+        each = zip(self.slices(), generators, strict=True)
+        chosen = [rows.start + torch.randperm(rows.stop - rows.start, generator=one)[:rows_per_site] for rows, one in each]
         index = torch.cat(chosen).to(self.x.device)
         sizes = tuple(len(part) for part in chosen)
         known = None if self.known is None else self.known[index]
@@ -129,7 +131,7 @@ class Training:
     Args:
         hidden: units of the hidden layer; 0 for a linear model.
         steps: of Adam.
-        rows_per_site: in a step; None for all of them.
+        rows_per_site: in a step; None for all of them. Looks are then at no more than `LOOKED` times as many.
         every: steps between two looks at the held-out sites.
         patience: looks without an improvement after which a member stops; None for never.
         network: what is trained in the place of a perceptron with `hidden` units, by averaging and the AND-mask only.
@@ -246,7 +248,7 @@ def fit(
         configurations: M.
         own: (M, E) True where a member trains on a site; where it trains on all, it is stopped by nothing and given at the end.
         training: how.
-        generator: of the initial weights, then of each step's rows.
+        generator: of the initial weights, then of each site's own generator, which draws its rows.
         progress: told the step and the mean held-out loss at each look.
         way: what the members follow; averaging and the AND-mask where `training` has a network of its own.
         width: outputs of the networks, as many as y has columns if None; further ones are the way's, and are not judged.
@@ -265,16 +267,19 @@ def fit(
         params.values(), [c.rate for c in configurations], [c.decay for c in configurations], decoupled=True
     )
     direction = way(sites, configurations, own)
+    seeds = torch.randint(2**31 - 1, (len(sites.sizes),), generator=generator).tolist()
+    generators = [Generator().manual_seed(seed) for seed in seeds]
+    looked = sites.drawn(LOOKED * training.rows_per_site if training.rows_per_site else None, generators)
     best = _Best(params, own)
     noise = 64 * torch.finfo(sites.x.dtype).eps
     for step in range(1, training.steps + 1):
-        batch = sites.drawn(training.rows_per_site, generator)
+        batch = sites.drawn(training.rows_per_site, generators)
         for name, gradient in direction(params, batch).items():
             # Rounding is no gradient: Adam would blow it up to full steps, and rows' order would decide what is learned.
             params[name].grad = torch.where(gradient.abs() > noise, gradient, 0.0)
         optimizer.step(running=best.running.cpu())
         if step % training.every == 0 or step == training.steps:
-            best.look(step, held_out_losses(params, sites, own, says), training.patience)
+            best.look(step, held_out_losses(params, looked, own, says), training.patience)
             if progress is not None:
                 progress(step, float(best.history[-1].nanmean()))
             if not bool(best.running.any()):

@@ -51,7 +51,14 @@ def _check_real(frames: Tensor) -> None:
         )
 
 
-_STORED = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.float64}
+_BYTES = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
+
+_STORED = {
+    torch.uint16: torch.int32,
+    torch.uint32: torch.int64,
+    torch.uint64: torch.float64,
+    **dict.fromkeys(_BYTES, torch.float16),
+}
 """Types that torch has no arithmetic for, and those that hold their numbers, of the last one's most."""
 
 

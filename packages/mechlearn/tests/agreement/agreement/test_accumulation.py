@@ -39,7 +39,7 @@ class TestAccumulation:
         record = agreement.backward(self.losses(self.model, slice(6, 8)), self.ids[6:])
         assert record.environments.tolist() == [0, 1, 2, 3]
         torch.testing.assert_close(record.losses, expected.losses)
-        assert record.survivors == pytest.approx(expected.survivors)
+        assert record.share_by_parameter == pytest.approx(expected.share_by_parameter)
         for a, b in zip(self.model.parameters(), self.twin.parameters(), strict=True):
             assert (a.grad is None) == (b.grad is None)
             if a.grad is not None:
@@ -51,7 +51,7 @@ class TestAccumulation:
         agreement = Agreement(model, AndMask(1.0))
         agreement.accumulate(squared(model["a"](x[:2]), y[:2]), [0, 1])
         record = agreement.backward(squared(model["a"](x[2:4]) + model["b"](x[2:4]), y[2:4]), [2, 3])
-        assert record.survivors["b.weight"] == 0  # two of four environments gave it no gradient at all
+        assert record.share_by_parameter["b.weight"] == 0  # two of four environments gave it no gradient at all
         assert agreement._accumulated is None
 
     def test_what_was_accumulated_survives_an_error_until_discarded(self):
@@ -108,7 +108,7 @@ def test_micro_batches_of_one_environment_are_one_environment(rule):
     record = agreement.backward(squared(model(x[7:]), y[7:]), ids[7:])
     assert record.environments.tolist() == [3, 8, 5]
     torch.testing.assert_close(record.losses, expected.losses)
-    assert record.survivors == pytest.approx(expected.survivors)
+    assert record.share_by_parameter == pytest.approx(expected.share_by_parameter)
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-12, atol=1e-15)
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from definition_oracles import stacks_of
 from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, Qualitative
 
 IDS = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
@@ -145,7 +146,7 @@ def test_a_full_backward_hook_fires_once_and_leaves_the_fast_path(rule, place):
             torch.testing.assert_close(found, right, rtol=1e-10, atol=1e-12)
     assert set(record.paths.values()) == {"plain" if isinstance(rule, Mean) else "layer"}
     without = Agreement(plain, rule).backward((plain(x)[:, 0] - y) ** 2, IDS)
-    assert record.survivors == without.survivors
+    assert record.share_by_parameter == without.share_by_parameter
     for one, other in zip(model.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-10, atol=1e-12)
 
@@ -209,6 +210,21 @@ def test_a_hook_that_is_not_linear_is_refused_with_the_model_s_norm_before_a_gra
         with pytest.raises(ValueError, match=r"Hooks inside the model should be linear with normalise='model'.*Found a second"):
             Agreement(model, rule, normalise="model").backward(losses, IDS)
         assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("rule", [AndMask(0.5), GeometricMean(0.5)], ids=["signs", "other statistics"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gradients_that_rounding_alone_leaves_are_no_hook(rule, dtype):
+    """Nothing above a layer norm moves the sum of what it returns: gradients there are noise, and differ from pass to pass."""
+    for seed in range(5):
+        torch.manual_seed(seed)
+        model = nn.Transformer(16, 2, 1, 1, 32, dropout=0.0, batch_first=True).to(dtype)
+        losses = model(torch.randn(12, 3, 16, dtype=dtype), torch.randn(12, 2, 16, dtype=dtype)).sum((1, 2))
+        weight, bias = stacks_of(losses, IDS, list(model.decoder.norm.parameters()))  # which have all of the norm
+        Agreement(model, rule, normalise="model").backward(losses, IDS)
+        if isinstance(rule, AndMask):
+            wanted = bias / torch.cat([weight, bias], 1).norm(dim=1, keepdim=True)
+            torch.testing.assert_close(model.decoder.norm.bias.grad, wanted.mean(0))
 
 
 def test_a_module_s_hook_with_the_model_s_norm_is_refused_where_there_would_be_two_passes():

@@ -111,7 +111,7 @@ def test_threads_with_a_rule_that_tests_find_what_one_alone_does():
 
     def survivors(k):
         record = agreement.backward(model(inputs[k]).square()[:, 0], ids)
-        return {name: float(count) for name, count in record.survivors.items()}
+        return {name: float(count) for name, count in record.share_by_parameter.items()}
 
     expected, found = [survivors(k) for k in range(2)], [[], []]
     threads = [threading.Thread(target=lambda k=k: found[k].extend(survivors(k) for _ in range(20))) for k in range(2)]

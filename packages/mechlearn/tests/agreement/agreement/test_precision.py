@@ -56,7 +56,7 @@ def test_seventy_thousand_examples_of_one_environment_in_float16():
     ids = torch.zeros(70_002, dtype=torch.int64)
     ids[-2:] = 1
     record = Agreement(model, AndMask(1.0)).backward(model(x)[:, 0], ids)
-    assert record.survivors == {"weight": 1.0}
+    assert record.share_by_parameter == {"weight": 1.0}
     expected = (x[:-2].double().mean() + x[-2:].double().mean()) / 2
     assert abs(model.weight.grad.double() - expected) / expected < 0.01  # 1 / 70,000 has seven bits in float16
     means = torch.stack([model(x[:-2]).double().mean(), model(x[-2:]).double().mean()])
@@ -72,8 +72,8 @@ def test_squares_of_small_gradients_do_not_vanish(each):
     ids = torch.arange(12) // each
     found = Agreement(small, SignalToNoiseMask(0.5)).backward((small(x) * 1e-25).sum(1), ids)
     expected = Agreement(large, SignalToNoiseMask(0.5)).backward(large(x).sum(1), ids)
-    assert found.survivors == expected.survivors
-    assert 0 < found.survivors["weight"] < 1
+    assert found.share_by_parameter == expected.share_by_parameter
+    assert 0 < found.share_by_parameter["weight"] < 1
     assert torch.equal(small.weight.grad != 0, large.weight.grad != 0)
 
 

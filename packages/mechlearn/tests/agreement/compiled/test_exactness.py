@@ -74,7 +74,7 @@ def test_gradients_are_added_and_losses_are_the_eager_ones():
     record = step(*x, environments=ids)
     assert record.environments.tolist() == eager.environments.tolist() == [0, 1, 2]
     torch.testing.assert_close(record.losses, eager.losses)
-    assert record.survivors == eager.survivors
+    assert record.share_by_parameter == eager.share_by_parameter
     for p, before in zip(model.parameters(), once, strict=True):
         torch.testing.assert_close(p.grad, 2 * before)
 

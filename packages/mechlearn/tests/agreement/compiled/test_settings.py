@@ -50,7 +50,7 @@ def pair(rule, **settings):
 
 def assert_alike(model, other, record, expected):
     assert record.environments.tolist() == expected.environments.tolist()
-    assert record.survivors == pytest.approx(expected.survivors)
+    assert record.share_by_parameter == pytest.approx(expected.share_by_parameter)
     for p, q in zip(model.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(p.grad, q.grad, rtol=1e-9, atol=1e-12)
 
@@ -107,7 +107,7 @@ def test_the_rule_may_change():
     step = agreement.compile(vectors(model)[0], backend="aot_eager")
     first = step(X, Y, environments=IDS)
     agreement.rule = AndMask(1.0)  # the same graph
-    assert sum(step(X, Y, environments=IDS).survivors.values()) <= sum(first.survivors.values())
+    assert sum(step(X, Y, environments=IDS).share_by_parameter.values()) <= sum(first.share_by_parameter.values())
     agreement.rule = SignalToNoiseMask(0.5)  # another
     assert set(step(X, Y, environments=IDS).paths.values()) == {"compiled"}
 

@@ -1,5 +1,8 @@
 """`Agreement` over a wrapped or sharded model: every rank holds what one process with all environments would."""
 
+import functools
+import itertools
+import os
 import re
 
 import pytest
@@ -7,52 +10,81 @@ import torch
 
 import distributed_doors as doors
 import distributed_workers as workers
+import oracles
 from cpu_alone import ON_A_GPU
+from held_oracles import whole_gradients
 from mechlearn.agreement import Agreement
 
-WORLD = 2
+WORLDS = sorted({1, 2, int(os.environ.get("MECHLEARN_RANKS", "2"))})
+"""On how many ranks; the processes of a number are started once, for all of its cells."""
 
 pytestmark = pytest.mark.skipif(ON_A_GPU, reason="a CPU's own: ranks that meet through gloo")
 
 
 @pytest.fixture(scope="module")
-def ranks(tmp_path_factory):
-    return workers.run(doors.automatic, WORLD, tmp_path_factory.mktemp("ranks"))
+def started(tmp_path_factory):
+    return functools.cache(lambda world: workers.run(doors.automatic, world, tmp_path_factory.mktemp("ranks")))
 
 
-def one_process(rule):
+@pytest.fixture
+def ranks(started):
+    return started(2)
+
+
+def one_process(rule, world):
     model = workers.make()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    agreement, survivors, gradients = Agreement(model, rule), [], []
+    agreement, shares, gradients = Agreement(model, rule), [], []
     for _ in range(doors.STEPS):
         optimizer.zero_grad()
-        for rank in range(WORLD):
-            combine = agreement.backward if rank == WORLD - 1 else agreement.accumulate
-            x, y, site = doors.batch(workers.several(WORLD, rank))
+        for rank in range(world):
+            combine = agreement.backward if rank == world - 1 else agreement.accumulate
+            x, y, site = doors.batch(workers.several(world, rank))
             record = combine(workers.losses(model, x, y), site)
-        survivors.append(list(record.survivors.values()))
+        shares.append(list(record.share_by_parameter.values()))
         gradients.append([p.grad.clone() for p in model.parameters()])
         optimizer.step()
-    return survivors, gradients, [p.detach() for p in model.parameters()]
+    return shares, gradients, [p.detach() for p in model.parameters()]
 
 
 @pytest.mark.parametrize("rule", doors.RULES)
 @pytest.mark.parametrize("wrap", [wrap.__name__ for wrap in doors.WRAPPINGS])
-def test_ranks_train_as_one_process_does(ranks, wrap, rule):
-    survivors, gradients, weights = one_process(doors.RULES[rule])
-    assert any(0 < share < 1 for share in survivors[0])
-    (first, *_), (second, *_) = (found["trained"][wrap, rule] for found in ranks)
-    assert first == second == survivors
-    for found in ranks:
-        _, formed, left = found["trained"][wrap, rule]
+@pytest.mark.parametrize("world", WORLDS)
+def test_ranks_train_as_one_process_does(started, world, wrap, rule):
+    shares, gradients, weights = one_process(doors.RULES[rule], world)
+    assert any(0 < share < 1 for share in shares[0])
+    trained = [found["trained"][wrap, rule] for found in started(world)]
+    for found, formed, left in trained:
+        assert found == shares
         for step, expected in zip(formed, gradients, strict=True):
             for gradient, one in zip(step, expected, strict=True):
                 assert torch.equal(gradient != 0, one != 0)
                 torch.testing.assert_close(gradient, one, rtol=1e-9, atol=1e-12)
-        for parameter, one in zip(left, weights, strict=True):
+        for parameter, one, first in zip(left, weights, trained[0][2], strict=True):
             torch.testing.assert_close(parameter, one, rtol=1e-9, atol=1e-12)
-    alike = zip(ranks[0]["trained"][wrap, rule][2], ranks[1]["trained"][wrap, rule][2], strict=True)
-    assert all(torch.equal(one, other) for one, other in alike)
+            assert torch.equal(parameter, first)
+
+
+@pytest.mark.parametrize("wrap", [wrap.__name__ for wrap in doors.WRAPPINGS])
+@pytest.mark.parametrize("world", WORLDS)
+def test_environments_that_are_dealt_out_over_ranks_and_calls(started, world, wrap):
+    model, calls = workers.make(), []
+    for rank in range(world):
+        for call in range(2):
+            x, y, site = doors.dealt(rank, world, call)
+            calls.append((workers.losses(model, x, y), site))
+    stacks = whole_gradients(calls, list(model.parameters()))
+    means = {e: torch.cat([losses[ids == e] for losses, ids in calls]).mean() for e in range(4)}
+    ranks = [found["held"][wrap] for found in started(world)]
+    assert sorted(itertools.chain(*(ids for _, _, ids, _, _ in ranks))) == [0, 1, 2, 3]
+    for gradients, shares, ids, losses, said in ranks:
+        assert shares == ranks[0][1]
+        torch.testing.assert_close(losses, torch.stack([means[e] for e in ids]).detach())
+        mixed = r"ValueError: Every rank should pass `hold` in a step, or none\. Found it on ranks \[0\] alone"
+        assert re.match("no error" if world == 1 else mixed, said)
+        for one, first, stack in zip(gradients, ranks[0][0], stacks, strict=True):
+            assert torch.equal(one, first)
+            torch.testing.assert_close(one, oracles.combine("and-mask", stack, "0.6")[0], rtol=1e-9, atol=1e-12)
 
 
 REFUSED = {

@@ -32,7 +32,7 @@ def one_process(rule, ids_by_rank):
             x, y = (torch.cat(part) for part in zip(*parts, strict=True))
             combine = agreement.backward if rank == len(ids_by_rank) - 1 else agreement.accumulate
             record = combine(workers.losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
-    return workers.grads(model), record.survivors
+    return workers.grads(model), record.share_by_parameter
 
 
 def environment_by_environment(rule, world):
@@ -95,7 +95,7 @@ def test_decay_of_what_is_masked(ranks, rule):
             record = combine(workers.losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
         optimizer.step()
         decay_masked(model, record, lr=0.05, factor=5.0)
-        assert any(0 < share < 1 for share in record.survivors.values())
+        assert any(0 < share < 1 for share in record.share_by_parameter.values())
         for found in ranks:
             masks = found["decayed"][rule][0][step]
             assert masks.keys() == record.masks.keys()

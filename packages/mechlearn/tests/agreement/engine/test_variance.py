@@ -353,7 +353,7 @@ def test_the_ends_of_alpha_are_the_mean_and_the_and_mask_bit_for_bit(rescale):
             model = nn.Sequential(nn.Linear(6, 40), nn.ReLU(), nn.Linear(40, 1))
             losses = model(torch.randn(12, 6))[:, 0].square()
             record = Agreement(model, rule).backward(losses, torch.arange(12) % 4)
-            gradients.append(([p.grad for p in model.parameters()], record.survivors, record.paths))
+            gradients.append(([p.grad for p in model.parameters()], record.share_by_parameter, record.paths))
         for one, two in zip(gradients[0][0], gradients[1][0], strict=True):
             assert torch.equal(one, two)
         assert gradients[0][1:] == gradients[1][1:]
@@ -393,7 +393,7 @@ def test_the_share_masked_of_exchangeable_rows_is_what_the_level_says(parts):
         losses = (model(x) * noise).sum(1)
         rule = Qualitative(alpha, errors=StandardErrors(parts=parts))
         record = Agreement(model, rule).backward(losses, torch.arange(count * 32) % count)
-        found.append(1 - record.survivors["weight"])
+        found.append(1 - record.share_by_parameter["weight"])
     assert sum(found) / 3 == pytest.approx(_share_of_noise(count, alpha), rel=0.12)
 
 
@@ -515,7 +515,7 @@ def test_what_survives_is_rescaled_by_masks_that_are_kept_too():
         model.zero_grad()
         record = agreement.backward((model(x) * y).sum(1), torch.arange(40) % 4)
         found.append(model.weight.grad.clone())
-    assert 0 < record.survivors["weight"] < 1
+    assert 0 < record.share_by_parameter["weight"] < 1
     torch.testing.assert_close(found[1], found[0])
 
 
@@ -535,7 +535,7 @@ def test_a_record_has_masks_of_what_its_step_reached():
     model, x, ids = Branches(), torch.randn(40, 3), torch.arange(40) % 4
     agreement = Agreement(model, Qualitative(0.5, errors=StandardErrors(every=3)), keep="masks")
     records = [agreement.backward(model(x, both) ** 2, ids) for both in (True, False, True)]
-    assert [list(record.masks) for record in records] == [list(record.survivors) for record in records]
+    assert [list(record.masks) for record in records] == [list(record.share_by_parameter) for record in records]
     assert list(records[1].masks) == ["always.weight"]
     assert torch.equal(records[2].masks["sometimes.weight"], records[0].masks["sometimes.weight"])
 
@@ -779,7 +779,7 @@ def test_bad_input():
         )
     with pytest.warns(UserWarning, match="nothing to agree on"):
         record = Agreement(model, Qualitative()).backward(model(torch.ones(4, 2))[:, 0], [0, 0, 0, 0])
-    assert record.survivors == {"weight": 1.0, "bias": 1.0}
+    assert record.share_by_parameter == {"weight": 1.0, "bias": 1.0}
 
 
 def test_partitions_into_examples():

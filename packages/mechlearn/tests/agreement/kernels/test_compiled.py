@@ -129,7 +129,7 @@ def test_masks_equal_those_of_torch_bit_for_bit(rule, name, ids):
             for k in range(2):  # the second adds to the first's bytes, which must not overflow
                 agreement.accumulate(squared(one(x), y), ids + 10 * k)
             records.append(agreement.backward(squared(one(x), y), ids + 20))
-    assert records[0].survivors == records[1].survivors
+    assert records[0].share_by_parameter == records[1].share_by_parameter
     assert records[0].paths == records[1].paths
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
         assert (a.grad is None) == (b.grad is None)
@@ -150,7 +150,7 @@ def test_conflict_has_the_same_masks(name):
         records.append(agreement.backward(squared(one(x), y), ids))
     assert records[0].masks.keys() == records[1].masks.keys()
     assert all(torch.equal(mask, records[1].masks[found]) for found, mask in records[0].masks.items())
-    assert 0 < sum(records[0].survivors.values()) < len(records[0].survivors)
+    assert 0 < sum(records[0].share_by_parameter.values()) < len(records[0].share_by_parameter)
 
 
 @needs_compiler
@@ -182,7 +182,7 @@ def test_bytes_that_would_overflow_become_floats(environments):
         for part in (slice(0, 20), slice(20, None)):
             end = agreement.accumulate if part.start == 0 else agreement.backward
             record = end(model(x[part]).sum(1), ids[part])
-    assert record.survivors == {"weight": 1.0, "bias": 1.0}
+    assert record.share_by_parameter == {"weight": 1.0, "bias": 1.0}
     assert torch.equal(model.weight.grad, torch.ones(200, 3))
 
 

@@ -104,8 +104,8 @@ def test_the_root_within_a_step():
         model.zero_grad()
         record = Agreement(model, AndMask(1.0, rescale)).backward(model(x).square().sum(1), torch.arange(12) // 4)
         gradients[rescale] = model.weight.grad.clone()
-    assert 0 < record.survivors["weight"] < 1
-    torch.testing.assert_close(gradients["root"], gradients[False] / record.survivors["weight"] ** 0.5)
+    assert 0 < record.share_by_parameter["weight"] < 1
+    torch.testing.assert_close(gradients["root"], gradients[False] / record.share_by_parameter["weight"] ** 0.5)
 
 
 @pytest.mark.parametrize(("rescale", "error"), [("sqrt", ValueError), (2, TypeError), (None, TypeError)])

@@ -45,7 +45,7 @@ def test_equals_the_oracle(name, rule, seed, ids):
         gradient, mask = rules_oracles.combine(rule, stacks[key], "0.6")
         scale = stacks[key].abs().max()
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-12, atol=float(1e-12 * scale))
-        assert record.survivors[key] == pytest.approx(float(mask.double().mean()), abs=1e-12)
+        assert record.share_by_parameter[key] == pytest.approx(float(mask.double().mean()), abs=1e-12)
         if rule in ("and-mask", "xor-mask"):
             assert torch.equal(parameter.grad != 0, mask & (oracles.mean(stacks[key]) != 0))
     assert set(record.paths.values()) == {"plain" if rule == "mean" else "layer"}

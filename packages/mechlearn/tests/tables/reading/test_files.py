@@ -1,5 +1,6 @@
 import gzip
 import lzma
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_the_digest_is_of_the_bytes(tmp_path):
         (f'a,b\n1,"{"x" * 200_000}', "t.csv", "should be closed"),
         ("a,b\n", "t.csv", "rows below it"),
         ("", "t.csv", "rows below it"),
-        ("a\n1\n", "t.xlsx", "Convert it"),
+        ("a\n1\n", "t.xls", "Convert it"),
         ("a;b;c\n1;2;3\n1,5;2\n", "t.csv", "Found 2 in line 3 of t.csv.*a cell with a semicolon"),
         ("a;b\n1.234,5;2\n17,3;1\n", "t.csv", "Found '1.234,5' in column 'a'. Write them without"),
         ("a;b\n2.5;2\n17,3;1\n", "t.csv", "Found '2.5' and '17,3' in column 'a'"),
@@ -155,11 +156,48 @@ def test_commas_inside_cells_of_a_file_with_commas_are_texts(tmp_path):
     assert read_table(written(tmp_path, 'a,b\n"1,5",2\n"2,5",3\n'))["a"].tolist() == ["1,5", "2,5"]
 
 
-def test_text_that_is_not_utf_8(tmp_path):
-    for end in ("\n", "\r\n", "\r"):
-        (tmp_path / "t.csv").write_bytes(end.join(["a,ward", "1,Ulm", "", "1,K\u00f6ln", "2,Rh\u00f6n"]).encode("latin-1"))
-        with pytest.raises(ValueError, match=r"in line 4 of t\.csv\. Save it as UTF-8"):
-            read_table(tmp_path / "t.csv")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "latin-1", "utf-16", "utf-16-le"])
+def test_text_is_read_in_any_usual_encoding_and_what_was_guessed_is_said(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    wards = ["Ulm", "K\u00f6ln", "Rh\u00f6n" if encoding != "latin-1" else "K\x81"]  # a byte that cp1252 has not
+    path.write_bytes("\r\n".join(["age,ward", *(f"{row},{ward}" for row, ward in enumerate(wards))]).encode(encoding))
+    found = read_noted(path)
+    assert found.columns["ward"].tolist() == wards
+    assert found.columns["age"].tolist() == [0, 1, 2]
+    said = (
+        []
+        if encoding.startswith("utf-8")
+        else [f"The file's text is no UTF-8: it was read as {encoding}. Look whether accents are right."]
+    )
+    assert found.notes == said
+
+
+@pytest.mark.extra("excel", "openpyxl")
+def test_a_workbook_is_a_table(tmp_path):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    sheet = book.active
+    sheet.title = "patients"
+    for row in (
+        ["ward", "age", "seen", "ill", None],
+        ["A", 40, datetime(2026, 1, 31), True],
+        [],
+        ["B", None, datetime(2026, 2, 1), False],
+    ):
+        sheet.append(row)
+    book.create_sheet("notes")
+    book.save(tmp_path / "t.xlsx")
+    found = read_noted(tmp_path / "t.xlsx")
+    assert found.columns["ward"].tolist() == ["A", "B"]
+    assert found.columns["age"][0] == 40
+    assert np.isnan(found.columns["age"][1])
+    assert found.columns["seen"].astype(str).tolist() == ["2026-01-31", "2026-02-01"]
+    assert found.columns["ill"].tolist() == ["True", "False"]
+    assert found.notes == ["The workbook has 2 sheets: the first, 'patients', was read."]
+    (tmp_path / "t.xlsx").write_bytes(b"no workbook")
+    with pytest.raises(ValueError, match="one that Excel opens"):
+        read_noted(tmp_path / "t.xlsx")
 
 
 @pytest.mark.parametrize(

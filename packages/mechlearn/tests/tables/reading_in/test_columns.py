@@ -1,7 +1,9 @@
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
-from mechlearn.tables.reading_in import columns_of, is_missing, one_dimensional, prepare
+from mechlearn.tables.reading_in import columns_of, is_missing, one_dimensional, prepare, site_names
 from site_tables import beside, small
 
 TABLE = small()
@@ -61,6 +63,38 @@ def test_arrows_gaps_are_gaps_and_its_large_numbers_stay_whole():
 def test_large_numbers_of_polars_stay_whole():
     import polars
 
+    lazy = polars.LazyFrame({"a": [1, 2]})
+    assert columns_of(lazy)["a"].tolist() == [1, 2]
+    assert site_names(one_dimensional("groups", polars.Series([2**53 + 1, None]), 2)).tolist() == [str(2**53 + 1), "(missing)"]
     found = columns_of(polars.DataFrame({"key": [2**53 + 1, None], "word": ["A", None]}))
     assert found["key"].tolist() == [2**53 + 1, None]
     assert is_missing(found["word"]).tolist() == [False, True]
+
+
+def test_what_a_mask_hides_is_missing():
+    hidden = np.arange(4) == 2
+    found = columns_of({"a": np.ma.masked_array([1.0, 2, 3, 4], hidden), "b": np.ma.masked_array([1, 2, 3, 4], hidden)})
+    assert is_missing(found["a"]).tolist() == is_missing(found["b"]).tolist() == hidden.tolist()
+    assert is_missing(columns_of(np.ma.masked_array(np.ones((2, 1)), [[True], [False]]))["x0"]).tolist() == [True, False]
+
+
+def test_one_definition_of_missing():
+    texts = np.array(["a", "", " NA ", "NaN", "null", "None", "n/a", "nap"], dtype=object)
+    assert is_missing(columns_of({"a": texts})["a"]).tolist() == [False, *[True] * 6, False]
+    moments = np.array([None, np.datetime64("NaT"), float("nan"), Decimal("NaN"), Decimal(1)], dtype=object)
+    assert is_missing(moments).tolist() == [True] * 4 + [False]
+
+
+def test_types_of_pandas_survive():
+    pandas = pytest.importorskip("pandas")
+    days = pandas.Series([*pandas.date_range("2026-01-01", periods=2, tz="Europe/Berlin"), pandas.NaT])
+    frame = pandas.DataFrame(
+        {"grade": pandas.Categorical([1, 2, None]), "key": pandas.array([2**53 + 1, None, 1], dtype="Int64")}
+    )
+    found = columns_of(frame)
+    assert found["grade"].tolist() == ["1", "2", None]
+    assert found["key"].tolist()[0] == 2**53 + 1
+    assert is_missing(found["key"]).tolist() == [False, True, False]
+    assert site_names(one_dimensional("groups", days, 3)).tolist()[1:] == ["2026-01-02 00:00:00+01:00", "(missing)"]
+    assert site_names(one_dimensional("groups", frame["key"], 3)).tolist() == [str(2**53 + 1), "(missing)", "1"]
+    assert site_names(one_dimensional("groups", frame["grade"], 3)).tolist() == ["1", "2", "(missing)"]

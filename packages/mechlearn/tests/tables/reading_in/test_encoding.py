@@ -51,3 +51,29 @@ def test_codes_with_a_gap_are_floats_and_the_same_categories():
 def test_a_column_of_nothing_has_a_flag_alone():
     columns = {"remark": np.array([None, None], dtype=object)}
     assert encoding_of(columns).encoded(columns).tolist() == [[1], [1]]
+
+
+def test_all_refusals_are_one_list_with_the_options_that_mend_them():
+    columns = {
+        "age": np.arange(60.0),
+        "seen": np.array(["2026-01-31"] * 60, dtype="datetime64[D]"),
+        "crp": np.array(["<0.6", *(f"{row / 8}" for row in range(59))], dtype=object),
+        "blood pressure": np.array([f"{120 + row % 9}/85" for row in range(60)], dtype=object),
+        "name": np.array([f"patient {row}" for row in range(60)], dtype=object),
+        "dose": np.where(np.arange(60) == 3, np.inf, 1.0),
+        "number": np.array([f"{row / 8}" for row in range(60)], dtype=object),
+    }
+    with pytest.raises(ValueError, match="cannot be used") as refused:
+        encoding_of(columns)
+    first, *said, last = str(refused.value).splitlines()
+    assert first == "6 columns cannot be used as they are:"
+    assert (
+        last
+        == "Mend them, or leave all out: --drop seen --drop crp --drop 'blood pressure' --drop name --drop dose --drop number"
+    )
+    for sentence, words in zip(
+        said, ("dates", "'<0.6' in data row 1", "'120/85'", "60 in 'name'", "infinity", "texts of them"), strict=True
+    ):
+        assert words in sentence
+    with pytest.raises(ValueError, match=r"^Columns should hold numbers or categories\. Found dates in 'seen'"):
+        encoding_of({"age": columns["age"], "seen": columns["seen"]})

@@ -57,3 +57,28 @@ def test_rows_that_are_copies_are_said_unless_they_are_alike_by_chance():
 def test_more_columns_than_rows_is_said():
     wide = np.tile(TABLE.x, (1, 12))
     assert any("more columns than rows" in note for note in prepare(wide, TABLE.y, TABLE.site).notes)
+
+
+def test_a_column_that_is_filled_in_only_where_the_target_is_so_is_said():
+    rng = np.random.default_rng(0)
+    hour = np.where(TABLE.y & (rng.random(N) < 0.7), rng.normal(size=N), np.nan)  # not of all the dead
+    notes = prepare(beside(hour=hour), np.where(TABLE.y, "dead", "home"), TABLE.site).notes
+    (said,) = [note for note in notes if TELLING in note]
+    assert said.startswith(f"hour {TELLING}: it is filled in only where the target is dead. If it is known only when")
+    assert not any(
+        TELLING in note for note in prepare(beside(hour=np.where(rng.random(N) < 0.5, 1.5, np.nan)), TABLE.y, TABLE.site).notes
+    )
+
+
+def test_a_column_too_good_to_be_true_is_said():
+    notes = prepare(beside(score=-3.0 * TABLE.y + np.random.default_rng(0).normal(size=N) / 2), TABLE.y, TABLE.site).notes
+    (said,) = [note for note in notes if TELLING in note]
+    assert "alone it has an AUC of 1.000, which is too good to be true" in said
+
+
+def test_copies_at_other_sites_are_counted():
+    twice, site = np.concatenate([TABLE.x, TABLE.x]), np.concatenate([TABLE.site, TABLE.site])
+    for shift, told in ((0, False), (1, True)):
+        notes = prepare(twice, np.tile(TABLE.y, 2), np.where(np.arange(2 * N) < N, site, (site + shift) % 4)).notes
+        (said,) = [note for note in notes if COPIES in note]
+        assert ("120 of them are at another site, which is then no new one." in said) == told

@@ -1,4 +1,8 @@
-from mechlearn.tables.reading_in import prepare
+import unicodedata
+
+import numpy as np
+
+from mechlearn.tables.reading_in import prepare, site_names
 from site_tables import small
 
 TABLE = small()
@@ -11,3 +15,15 @@ def test_small_sites_are_pooled_and_not_judged():
     assert table.sites == ("(small sites)", "1", "2", "3")
     assert table.judged.tolist() == [False, True, True, True]
     assert any("2 of 5 sites have fewer than 20 rows" in note for note in table.notes)
+
+
+def test_names_of_sites():
+    spelt = np.array([unicodedata.normalize(form, "K\u00f6ln") for form in ("NFC", "NFD")], dtype=object)
+    assert len(set(site_names(spelt))) == 1
+    assert site_names(np.array(["(missing)", None, " ", "B"], dtype=object)).tolist() == [
+        "(missing)",
+        "(no site)",
+        "(no site)",
+        "B",
+    ]
+    assert site_names(np.array([1.0, 2.5, np.nan])).tolist() == ["1", "2.5", "(missing)"]

@@ -36,6 +36,7 @@ def test_two_codes_do_not_hide_each_other():
     "values",
     [
         coded(-999.0, 4),  # too few rows
+        coded(10000.0, 6),  # a company's
         coded(99.0, 6),  # beside the others
         coded(0.0, 6, AGES + 1000),
         TABLE.y,

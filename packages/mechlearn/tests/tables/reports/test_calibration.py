@@ -37,16 +37,6 @@ def test_a_model_too_sure_has_a_slope_below_one_as_logistic_regression_says():
     assert slope < 0.5
 
 
-def test_shares_are_put_back():
-    """A model trained on classes that weigh the same, on a table where one is rare."""
-    rng = np.random.default_rng(0)
-    y = (rng.random(1200) < 0.1).astype(int)
-    asked = prepare({"x": rng.normal(size=1200)}, y, np.arange(1200) % 3)
-    blind = np.full((1200, 2), 0.5)
-    said = pairs_of(asked, blind).said
-    assert said == pytest.approx(np.full(1200, y.mean()))
-
-
 def test_of_three_classes_it_is_the_chosen_one_and_rows_not_judged_are_left_out():
     asked, p = table(3)
     p[asked.site == 1] = np.nan
@@ -71,11 +61,11 @@ def test_numbers_and_few_rows():
     assert calibrated(asked, prediction, "m")["calibration"]["sites"][0]["slope"] is None
 
 
-def test_nothing_is_put_back_where_classes_weighed_what_they_are_and_numbers_are_cut_off():
+def test_probabilities_are_compared_as_they_are_and_numbers_are_cut_off():
     asked, p = table(2)
-    assert pairs_of(asked, p, balanced=False).said == pytest.approx(p[:, 1])
+    assert pairs_of(asked, p).said == pytest.approx(p[:, 1])
     beyond = np.column_stack([1 - 1.2 * np.ones(1200), 1.2 * np.ones(1200)])
-    assert pairs_of(asked, beyond, balanced=False).said == pytest.approx(np.ones(1200))
+    assert pairs_of(asked, beyond).said == pytest.approx(np.ones(1200))
 
 
 def test_a_model_that_says_nearly_the_same_has_a_large_slope_and_one_that_errs_never_none():

@@ -9,8 +9,10 @@ from sklearn.svm import SVC
 
 from mechlearn.tables import Transport, transport
 from mechlearn.tables.reading_in import prepare
+from mechlearn.tables.transport import Effort
 from mechlearn.tables.transport.evaluation import Trials, on_sites
-from mechlearn.tables.transport.learners import Learner
+from mechlearn.tables.transport.learners import SIMPLE, Fit, Learner, predicted, simple_learners
+from mechlearn.tables.transport.plans import FEWER, FULL, LEAST, ONE, planned
 from mechlearn.tables.transport.scored import scored
 
 LINEAR = ("constant", "linear")
@@ -46,7 +48,7 @@ def test_every_candidate_has_its_numbers_and_the_same_seed_the_same_ones():
     x, y, group = wards(count=4, rows=20)
     found = transport(x, y, group, {"mine": LogisticRegression()}, random_state=3)
     assert isinstance(found, Transport)
-    assert list(found.candidates) == ["best simple", "mine", "constant", "linear", "boosting", "forest"]
+    assert list(found.candidates) == ["best simple", "mine", "constant", "linear", "boosting"]
     assert found.sites == tuple(f"ward {letter}" for letter in "ABCD")
     assert set(found.candidates["constant"].scores.values()) == {0.5}
     assert found.candidates["linear"].mean > 0.6
@@ -97,11 +99,11 @@ def test_the_yardstick_is_not_chosen_on_the_site_left_out():
 
 def test_more_than_25_sites_are_left_out_in_ten_folds_and_each_has_its_score():
     told = []
-    found = transport(*numbers(count=30, rows=20), simple=("linear",), progress=lambda *one: told.append(one))
+    found = transport(*numbers(count=30, rows=20), simple=("linear",), effort=Effort(progress=lambda *one: told.append(one)))
     assert len(found.sites) == len(found.candidates["linear"].scores) == 30
     assert found.chosen == {"linear": 10}
     assert len(found.room.gains) == 20
-    assert told[-1] == (40, 40)
+    assert told[-1] == (284, 284)  # 4 settings, 3 validation folds, 5 + 2 blocks; 10 + 10 folds; 20 sites, 3 weights, 3 folds
 
 
 def test_the_next_site_is_within_the_interval_nine_times_of_ten():
@@ -176,7 +178,7 @@ def test_an_open_random_state_is_set():
 def test_missing_numbers_and_texts_are_inputs():
     x, y, group = wards(count=2)
     columns = {"a": np.where(np.arange(len(x)) % 7 == 0, np.nan, x[:, 0]), "kind": np.where(x[:, 1] > 0, "p", "q")}
-    found = transport(columns, y, group)
+    found = transport(columns, y, group, simple=tuple(SIMPLE))
     assert all(np.isfinite(one.mean) for one in found.candidates.values())
     assert not found.failures
 
@@ -198,6 +200,8 @@ def test_three_classes():
         ({"candidates": {"mine": SVC()}}, "without predict_proba"),
         ({"candidates": {"mine": LogisticRegression}}, "without fit"),
         ({"random_state": -1}, "random_state"),
+        ({"effort": Effort(0.0)}, "budget"),
+        ({"candidates": {"mine": None}}, "A candidate by name should be one of site-informed linear"),
     ],
 )
 def test_what_cannot_be_asked_is_a_sentence(change, sentence):
@@ -222,3 +226,45 @@ def test_a_site_whose_target_is_constant_has_an_error_only():
     assert (
         "Site 2 holds one value of the target: its R squared is undefined, and its RMSE is what is known of it." in found.notes
     )
+
+
+@pytest.mark.parametrize("count", [5, 12])
+def test_labels_of_a_left_out_site_change_nothing_that_predicts_it(count):
+    """From nine folds on settings are chosen once a block: nothing of the site has a part in that, either."""
+    x, y, group = wards(seed=4, count=count, rows=30, code=1.0)
+    said, shuffled = [], np.random.default_rng(0)
+    for labels in (y, np.where(group == "ward B", shuffled.permutation(y), y)):
+        table = prepare(x, labels, group)
+        trials = Trials(table, simple_learners(("linear", "boosting"), table.task, 0), [], np.random.default_rng(1), int)
+        found = on_sites(trials, [[place] for place in range(count)]).predictions
+        said.append({name: one[table.site == 1] for name, one in found.items()})
+        assert table.sites[1] == "ward B"
+    assert not np.array_equal(y, labels)
+    assert all(np.array_equal(said[0][name], said[1][name]) for name in ("best simple", "linear", "boosting"))
+
+
+def test_a_stage_of_boosting_is_a_fit_with_as_many_trees():
+    x, y, group = numbers()
+    table, (boosting,) = prepare(x, y, group), simple_learners(("boosting",), "regression", 0)
+    train, asked = np.arange(100), np.arange(100, 150)
+    stages = predicted(table, Fit(boosting.settings[1], train, asked, boosting.stages))
+    for place in range(len(boosting.stages)):
+        assert np.array_equal(stages[place], predicted(table, Fit(boosting.setting(1, place), train, asked))[0])
+
+
+def test_processes_beside_each_other_change_nothing():
+    one, two = (transport(*numbers(), simple=LINEAR, effort=Effort(jobs=jobs)) for jobs in (1, 2))
+    assert one.as_dict() == two.as_dict()
+
+
+def test_a_short_budget_shrinks_grids_first_then_folds_and_says_so():
+    simple = simple_learners(LINEAR, "regression", 0)
+    seconds = {"constant": 0.0, "linear": 1.0}
+    plans = [planned(simple, [], 30, seconds, budget)[0] for budget in (1000.0, 230.0, 100.0, 1.0)]
+    assert plans == [FULL, ONE, FEWER, LEAST]
+    assert plans[0].fits(simple[1], 30, True) == 3 * 4 * 7 + 20
+    found = transport(*numbers(count=30, rows=20), simple=LINEAR, effort=Effort(1e-6))
+    assert found.notes[0].startswith("A budget of ")
+    assert "candidates have one setting each, with five folds of sites" in found.notes[0]
+    assert sum(found.chosen.values()) == 5
+    assert len(found.candidates["linear"].scores) == 30

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from torch._dynamo import config as dynamo
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd.utils import make_boxed_func
 from torch._functorch.partitioners import default_partition, min_cut_rematerialization_partition
@@ -16,6 +17,9 @@ from torch._inductor.decomposition import select_decomp_table
 from torch.fx import GraphModule
 
 from mechlearn.agreement.compiled.rewriting import rewrite
+
+if not hasattr(dynamo, "trace_autograd_ops"):
+    raise ImportError("torch._dynamo.config has no trace_autograd_ops")
 
 Backend = Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]
 

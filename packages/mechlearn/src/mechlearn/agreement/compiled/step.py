@@ -16,9 +16,11 @@ from mechlearn.agreement.compiled.marks import LOSSES, ROWS
 from mechlearn.agreement.compiled.operation import kernels
 from mechlearn.agreement.compiled.packed import SERVED, carriers, names, unpack
 from mechlearn.agreement.compiled.tags import RefusedError
+from mechlearn.agreement.compiled.verification import TracedCheck
 from mechlearn.agreement.engine.collected import Collected, Record
 from mechlearn.agreement.engine.forward import Complete, Form
 from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.engine.verification import SpotChecks
 from mechlearn.environments import EnvironmentIds, Environments, check_differentiable, check_finite_losses, partition
 
 
@@ -33,6 +35,7 @@ class Doors(NamedTuple):
         reads: what is kept of every parameter beside what the rule needs.
         refusal: why the eager engine must take a call with such needs; None where it need not.
         refuse_nonfinite: refuse losses that are not finite.
+        checks: which calls are to be compared with the definition.
     """
 
     model: nn.Module
@@ -42,6 +45,7 @@ class Doors(NamedTuple):
     reads: frozenset[str]
     refusal: Callable[[frozenset[str]], str | None]
     refuse_nonfinite: bool
+    checks: SpotChecks
 
 
 class CompiledStep:
@@ -62,17 +66,23 @@ class CompiledStep:
         self, doors: Doors, losses_of: Callable[..., Tensor], backend: str, options: dict[str, Any] | None = None
     ) -> None:
         self._doors, self._losses_of = doors, losses_of
-        from mechlearn.agreement.compiled.backends import backend_of  # noqa: PLC0415  # it loads the compiler
-
+        self._carriers: tuple[object, list[Tensor]] = (None, [])
+        self._refused: dict[object, str] = {}
+        self._warned = False
+        self.reason: str | None = None
+        self._lacking: str | None = None
+        try:
+            from mechlearn.agreement.compiled.backends import backend_of  # noqa: PLC0415  # it loads the compiler
+        except ImportError as error:
+            self._lacking = (
+                f"`compile` takes torch 2.13, or a later one with its hooks, and this is {torch.__version__} ({error})"
+            )
+            return
         # Dynamo counts traces by code object, up to a limit: each step has its own. Checks of annotations are not traced.
         source = inspect.unwrap(_marked_losses)
         name = f"{source.__name__}_{next(_COUNT)}"  # what it knows of sizes that change it knows by a function's name
         fresh = FunctionType(source.__code__.replace(co_name=name), source.__globals__, name)
         self._traced = torch.compile(fresh, backend=backend_of(backend, options), fullgraph=True)
-        self._carriers: tuple[object, list[Tensor]] = (None, [])
-        self._refused: dict[object, str] = {}
-        self._warned = False
-        self.reason: str | None = None
 
     def __call__(self, *batch: Any, environments: EnvironmentIds) -> Record:  # noqa: ANN401  # tensors, or trees of them
         """Run forward and backward pass, and add the combined gradient of the environments' mean losses to ``.grad``.
@@ -121,7 +131,7 @@ class CompiledStep:
         rows, device = _rows(batch), _tensors(batch)[0].device
         groups = partition(environments, rows, device)
         key = self._key(batch, needs) if self._refused else None
-        self.reason = self._doors.refusal(needs) or self._refused.get(key)
+        self.reason = self._lacking or self._doors.refusal(needs) or self._refused.get(key)
         if self.reason is None and rows == 1:
             self.reason = "the batch has one row, which a traced graph takes for a constant"
         if self.reason is None and any(one.grad_fn is not None for one in _tensors(batch)):
@@ -142,11 +152,17 @@ class CompiledStep:
         carried = names(needs, groups.count)
         held = self._carriers_of(parameters, carried)
         inputs = _Sorted(batch, groups)
+        watch = self._doors.checks.environment(groups.count) if carried and groups.count > 1 else None
+        check = None if watch is None else TracedCheck(self._doors.model, inputs.groups, watch)
         starts = torch.tensor([0, *accumulate(groups.sizes)])
         dynamo.mark_dynamic(starts, 0)
-        with dynamo.config.patch(trace_autograd_ops=True, recompile_limit=64):
-            arguments = list(parameters.values()), held, ",".join(carried)
-            losses: Tensor = self._traced(self._losses_of, inputs.batch, starts, *arguments)
+        arguments = list(parameters.values()), held, ",".join(carried)
+
+        def traced() -> Tensor:
+            with dynamo.config.patch(trace_autograd_ops=True, recompile_limit=64):
+                return self._traced(self._losses_of, inputs.batch, starts, *arguments)
+
+        losses = traced()
         check_differentiable(losses)
         with torch.no_grad():
             means = inputs.groups.means(losses.detach())
@@ -157,6 +173,12 @@ class CompiledStep:
         gradients: list[Tensor | None] = list(torch.autograd.grad(losses, [*held, *outside], weights, allow_unused=True))
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids
         found = Collected(ids, means, parameters, groups.sizes)
+
+        def sums(own: Tensor) -> Sequence[Tensor | None]:
+            return torch.autograd.grad(traced(), held, own, allow_unused=True)
+
+        if check and check.run(lambda: self._losses_of(*inputs.batch), weights, parameters, carried, sums):
+            found.proved = "checked"
         beyond = zip(outside, gradients[len(held) :], strict=True)
         found.outside = {inputs.original(leaf): inputs.back(leaf, g) for leaf, g in beyond if g is not None}
         self._hand_over(found, gradients, carried, groups.count, complete)

@@ -96,8 +96,8 @@ def shake_hands(
     mine = [
         len(layout),
         sizes,
-        _number(layout),
-        _number(_settings(rule)),
+        number_of(layout),
+        number_of(_settings(rule)),
         -1 if expected is None else expected,
         max(counts, default=0),
     ]
@@ -147,6 +147,16 @@ def _check_alike(rows: list[list[int]]) -> None:
             )
 
 
+def numbers_of_ranks(numbers: list[int], device: torch.device, group: ProcessGroup | None) -> list[list[int]]:
+    """Return every rank's numbers, none of them -1, in the order of the ranks."""
+    counts = [int(count) for count in all_gather(torch.tensor([len(numbers)], device=device), group)]
+    if not max(counts):
+        return [[] for _ in counts]
+    mine = torch.full((max(counts),), -1, dtype=torch.int64)
+    mine[: len(numbers)] = torch.tensor(numbers, dtype=torch.int64)
+    return [[one for one in row.tolist() if one != -1] for row in all_gather(mine.to(device), group)]
+
+
 def check_apart(ids: Ids, parameters: Mapping[str, Tensor], group: ProcessGroup | None) -> None:
     """Refuse an environment that two ranks have collected a part of each: the sign of its whole gradient is lost.
 
@@ -158,14 +168,11 @@ def check_apart(ids: Ids, parameters: Mapping[str, Tensor], group: ProcessGroup 
     Raises:
         ValueError: says which environment, on every rank alike.
     """
-    names = {_number(name): name for name in (ids.tolist() if isinstance(ids, Tensor) else ids)}
+    names = {number_of(name): name for name in (ids.tolist() if isinstance(ids, Tensor) else ids)}
     device = _device(parameters)
-    counts = [int(count) for count in all_gather(torch.tensor([len(names)], device=device), group)]
-    if sum(count > 0 for count in counts) < 2:
+    rows = numbers_of_ranks(list(names), device, group)
+    if sum(bool(row) for row in rows) < 2:
         return
-    numbers = torch.full((max(counts),), -1, dtype=torch.int64)
-    numbers[: len(names)] = torch.tensor(list(names), dtype=torch.int64)
-    rows = [set(row.tolist()) - {-1} for row in all_gather(numbers.to(device), group)]
     double = sorted(number for number, times in Counter(itertools.chain(*rows)).items() if times > 1)
     if double:
         ranks = [rank for rank, row in enumerate(rows) if double[0] in row]
@@ -177,7 +184,8 @@ def check_apart(ids: Ids, parameters: Mapping[str, Tensor], group: ProcessGroup 
             "ranks "
             f"{ranks}"
             + (f", and {len(double) - 1} more" if len(double) > 1 else "")
-            + ". Give every environment to one rank, or pass ids='local' if each rank numbers environments of its own."
+            + ". Give every environment to one rank, pass hold=True to Agreement.backward, or ids='local' to "
+            "combine_across_ranks if each rank numbers environments of its own."
         )
 
 
@@ -201,6 +209,6 @@ def _settings(rule: Rule) -> str:
     return repr(rule) if is_dataclass(rule) else type(rule).__qualname__
 
 
-def _number(value: object) -> int:
-    """A number that differs where a value's printed form does."""
+def number_of(value: object) -> int:
+    """Return a number that differs where a value's printed form does."""
     return int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:7], "big")

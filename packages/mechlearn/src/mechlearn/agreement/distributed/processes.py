@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
@@ -14,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from mechlearn.agreement.engine.collected import OfEnvironments, Survivors
 from mechlearn.agreement.engine.delivery import HOOKS, cast_for
+from mechlearn.agreement.engine.held import Held
 from mechlearn.agreement.rules import Rule
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
 
@@ -84,14 +85,17 @@ class Ranks:
             _check_together(model, wrapped)
 
     @contextmanager
-    def forming(self) -> Generator[None]:
+    def forming(self, held: Callable[[], bool] = bool) -> Generator[None]:
         """Have every parameter whole within, and end all ranks where one of them fails.
 
+        Args:
+            held: tells at the end whether this rank holds environments' gradients.
+
         Raises:
-            ValueError: within `no_sync()`, where ranks are not to meet.
+            ValueError: within `no_sync()`, where ranks are not to meet; some ranks hold gradients, and others do not.
             RuntimeError: another rank has failed, or is gone.
         """
-        with self._answered():
+        with self._answered(held):
             self._check_synchronised()
             with self.whole():
                 yield
@@ -113,7 +117,7 @@ class Ranks:
                 shard.reshard()
 
     @contextmanager
-    def _answered(self) -> Generator[None]:
+    def _answered(self, held: Callable[[], bool]) -> Generator[None]:
         """Let all ranks know whether one has failed: they would wait for it."""
         from mechlearn.agreement.distributed.collectives import all_gather  # noqa: PLC0415 # needs torch.distributed
 
@@ -123,15 +127,32 @@ class Ranks:
         except Exception as error:
             failed = error
         device = next((parameter.device for parameter in self._model.parameters()), torch.device("cpu"))
-        flags = torch.stack(all_gather(torch.tensor([failed is not None], dtype=torch.int32, device=device), self._group))
+        mine = torch.tensor([failed is not None, held()], dtype=torch.int32, device=device)
+        flags = torch.stack(all_gather(mine, self._group)).tolist()
         if failed is not None:
             raise failed
-        others = [rank for rank, (flag,) in enumerate(flags.tolist()) if flag]
+        others = [rank for rank, (flag, _) in enumerate(flags) if flag]
         if others:
             raise RuntimeError(
                 f"Every rank should form its environments' gradients. Found an error on ranks {others}. See what they say; no "
                 "gradient was changed."
             )
+        if len({hold for _, hold in flags}) > 1:
+            raise ValueError(
+                "Every rank should pass `hold` in a step, or none. Found it on ranks "
+                f"{[rank for rank, (_, hold) in enumerate(flags) if hold]} alone. Pass it alike; no gradient was changed."
+            )
+
+    def gather(self, held: Held) -> None:
+        """Bring what several ranks hold of an environment to one of them, where it is whole then.
+
+        Raises:
+            ValueError: leaves outside the model that such an environment reaches, on every rank alike.
+            RuntimeError: a rank is gone.
+        """
+        from mechlearn.agreement.distributed.gathering import gather  # noqa: PLC0415 # needs torch.distributed
+
+        gather(held, {name: one for name, one in self._model.named_parameters() if one.requires_grad}, self._group)
 
     def _check_synchronised(self) -> None:
         apart = any(not wrapper.require_backward_grad_sync for wrapper in self._wrapped)

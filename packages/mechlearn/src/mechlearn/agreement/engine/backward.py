@@ -1,17 +1,26 @@
-"""The one backward pass: every read's incoming gradient is used up where it arrives, and no weight gradient is formed."""
+"""The one backward pass: every read's incoming gradient is used up where it arrives, and no weight gradient is formed.
+
+Of some parameters something is made before a row comes in: weight norm, W + B A, networks of weights, a penalty. It is
+treated as if it were a parameter. Each environment's gradient of it is taken to them by autograd, where no row passes.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge, Node, _engine_run_backward  # pyright: ignore[reportPrivateUsage]
 from torch.utils.hooks import RemovableHandle
 
 from mechlearn.agreement.engine import layers as formulas
-from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.rows import Made, Read
 from mechlearn.agreement.engine.analysis.walk import Survey
+from mechlearn.agreement.engine.delivery import taken
+from mechlearn.agreement.engine.layers.terms import Span
+from mechlearn.agreement.engine.planning import Asked, Plan
 from mechlearn.agreement.engine.recomputed import Recomputed, checkpoint_of, recompute
 from mechlearn.agreement.engine.sums import RunningSums
+from mechlearn.agreement.engine.variance.clusters import Clusters
 from mechlearn.environments import Environments
 
 Taken = dict[str, list[formulas.Use]]
@@ -31,6 +40,10 @@ class LayerPass:
         complete: told a parameter's name as soon as its sums are complete.
         partitions: of parameters that have another than ``groups``, by name.
         times: what is multiplied with what arrives, where the losses' weights were divided by it.
+        watch: the position of an environment whose gradients are to be seen, too.
+
+    Attributes:
+        watched: the gradients of that environment, by parameter name; none where they are 0.
     """
 
     def __init__(
@@ -42,8 +55,10 @@ class LayerPass:
         complete: Callable[[str], None],
         partitions: Mapping[str, Environments] | None = None,
         times: int = 1,
+        watch: int | None = None,
     ) -> None:
-        self._times = times
+        self._times, self._watch = times, watch
+        self.watched: dict[str, Tensor] = {}
         self._partitions = partitions or {}
         self._graph, self._groups, self._sums, self._complete = graph, groups, sums, complete
         self._missing = {name: len(found) for name, found in reads.items()}
@@ -165,6 +180,10 @@ class LayerPass:
     def _add(self, name: str) -> None:
         uses = self._taken.pop(name)
         if uses:
+            if self._watch is not None:
+                blank = torch.zeros(self._sums[name].shape, dtype=self._sums[name].dtype, device=self._sums[name].device)
+                span = _span(self._partitions.get(name, self._groups), self._watch)
+                self.watched[name] = formulas.gradient_of(uses, span, blank)
             formulas.add(uses, self._sums[name])
         else:
             self._sums[name].add_silent(self._partitions.get(name, self._groups).count)
@@ -176,9 +195,117 @@ class LayerPass:
             self._add(name)
 
 
+def _span(groups: Environments, environment: int) -> Span:
+    """Return the positions of an environment's clusters in a partition; of environments its own."""
+    if not isinstance(groups, Clusters):
+        return Span(environment, 1)
+    return Span(sum(groups.counts[:environment]), groups.counts[environment])
+
+
 def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:
     """Group reads of one node by whose rows are whose: the same for all slots, but for a parameter that is read elsewise."""
     first = reads[0].rows
     if all(read.rows is first or (read.rows.owners is None and read.rows == first) for read in reads):
         return (reads,)
     return ([read] for read in reads)
+
+
+class _Group:
+    """Parameters, and what is made of them and of one another: none has its gradient before all is read.
+
+    Attributes:
+        made: by its name.
+        names: of the parameters.
+        missing: whose reads are not all taken.
+        uses: of all reads that were taken, by name.
+    """
+
+    def __init__(self, made: Mapping[str, Made], names: set[str], missing: set[str]) -> None:
+        self.made, self.names, self.missing = made, names, missing
+        self.uses: dict[str, list[formulas.Use]] = {}
+
+
+class PullingPass(LayerPass):
+    """A `LayerPass` that takes gradients of what is made of parameters to these.
+
+    Args:
+        asked: what a call asks.
+        plan: with what is made.
+        sums: where to add, by parameter name.
+        complete: told a parameter's name as soon as its sums are complete.
+        times: as for `LayerPass`.
+    """
+
+    def __init__(
+        self, asked: Asked, plan: Plan, sums: Mapping[str, RunningSums], complete: Callable[[str], None], times: int = 1
+    ) -> None:
+        reads = {**plan.reads, **{key: made.reads for key, made in plan.made.items()}}
+        super().__init__(asked.graph, reads, asked.groups, sums, complete, times=times, watch=plan.watch)
+        self._parameters = asked.parameters
+        self._of: dict[str, _Group] = {}
+        for group in _connected(plan):
+            self._of |= dict.fromkeys((*group.made, *group.names), group)
+            for name in group.names - group.missing:
+                del self._taken[name]  # which nothing reads as it is
+
+    def _add(self, name: str) -> None:
+        group = self._of.get(name)
+        if group is None:
+            super()._add(name)
+            return
+        group.uses[name] = self._taken.pop(name)
+        group.missing.remove(name)
+        if not group.missing:
+            self._pull(group)
+
+    def _pull(self, group: _Group) -> None:
+        reached = {key: made for key, made in group.made.items() if group.uses[key]}
+        edges = [GradientEdge(*made.edge) for made in reached.values()]
+        leaves = [self._parameters[name] for name in group.names]
+        for e in range(self._groups.count):
+            incoming = [_formed(group.uses[key], e, made) for key, made in reached.items()]
+            found: list[Tensor | None] = [None] * len(leaves)
+            if edges:
+                with torch.enable_grad():
+                    found[:] = torch.autograd.grad(edges, leaves, incoming, retain_graph=True, allow_unused=True)  # pyright: ignore
+            del incoming
+            for position, name in enumerate(group.names):
+                self._add_one(name, taken(found, position), group.uses.get(name, ()), e)
+        for name in group.names:
+            self._complete(name)
+
+    def _add_one(self, name: str, gradient: Tensor | None, uses: formulas.Uses, environment: int) -> None:
+        """Add one environment's gradient: what was pulled, and what reads of the parameter itself add."""
+        sums = self._sums[name]
+        if gradient is None:
+            gradient = torch.zeros(sums.shape, dtype=sums.dtype, device=sums.device)
+        gradient = formulas.gradient_of(uses, Span(environment, 1), gradient.to(sums.dtype))
+        if environment == self._watch:
+            self.watched[name] = gradient.clone()
+        sums.add(gradient[None])
+
+
+def _formed(uses: formulas.Uses, environment: int, made: Made) -> Tensor:
+    """Return an environment's gradient of what is made."""
+    node, output = made.edge
+    like = node._input_metadata[output]  # pyright: ignore
+    if len(uses) == 1 and uses[0].place.whole and uses[0].place.pull is None:
+        return uses[0].term.gradients(Span(environment, 1))[0].reshape(tuple(like.shape)).to(like.dtype)
+    blank = torch.zeros(tuple(like.shape), dtype=like.dtype, device=like.device)
+    return formulas.gradient_of(uses, Span(environment, 1), blank)
+
+
+def _connected(plan: Plan) -> Iterator[_Group]:
+    """Yield what shares parameters together."""
+    groups: list[tuple[dict[str, Made], set[str]]] = []
+    for key, made in plan.made.items():
+        names = set(made.names & plan.reads.keys())
+        together = [group for group in groups if group[1] & names]
+        groups = [group for group in groups if not group[1] & names]
+        every: dict[str, Made] = {key: made}
+        for one, others in together:
+            every |= one
+            names |= others
+        groups.append((every, names))
+    for every, names in groups:
+        yield _Group(every, names, {*every, *(name for name in names if plan.reads[name])})

@@ -1,6 +1,6 @@
 """What is known of the environments of one call, or of several that were accumulated, and what is reported of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,6 +14,17 @@ from mechlearn.environments import Ids, named
 Path = Literal["plain", "layer", "per-environment", "compiled"]
 
 
+Proof = Literal["proved", "declared", "checked"]
+
+
+def weaker(one: Proof, other: Proof) -> Proof:
+    """Return what is known of environments of two calls together."""
+    return one if _SURE.index(one) < _SURE.index(other) else other
+
+
+_SURE: tuple[Proof, ...] = ("declared", "proved", "checked")
+
+
 class Record(NamedTuple):
     """What `Agreement.backward` reports.
 
@@ -21,23 +32,38 @@ class Record(NamedTuple):
         environments: the E environment ids, ascending within a call where they have an order; accumulated calls come first. A
             tensor where they are integers that eight bytes hold, else a tuple of the ids as they were given.
         losses: (E,) each environment's mean loss, detached, in float32 or wider.
-        survivors: for each parameter that received a gradient, the share of its components that the rule let through.
+        share: the share of all these parameters' components that the rule let through, one number.
+        share_by_parameter: for each parameter that received a gradient, the share of its components that the rule let through.
         paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
             pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
             rule asks for their sum alone, or where there is one environment; "compiled" where a step of `Agreement.compile`
             formed them.
-        proved: False where ``rows="independent"`` stands for a part of the proof; else what is reported is exact.
+        proved: why environments are known to stay apart: "proved" by the graph, "declared" where ``rows="independent"`` stands
+            for a part of the proof, "checked" where ``verify`` compared one of them with the definition in this call.
         statistics: for the parameters that were to be kept, what their environments' gradients add up to; None where none was.
         masks: for each of these parameters, which components the rule let through; None unless the agreement keeps them.
     """
 
     environments: Ids
     losses: Float[Tensor, " e"]
-    survivors: dict[str, float]
+    share: float
+    share_by_parameter: dict[str, float]
     paths: dict[str, Path]
-    proved: bool = True
+    proved: Proof = "proved"
     statistics: dict[str, Statistics] | None = None
     masks: dict[str, Bool[Tensor, "*p"]] | None = None
+
+    @property
+    def slow(self) -> list[str]:
+        """The parameters that cost a backward pass for each environment; `Agreement.explain` says why."""
+        return [name for name, path in self.paths.items() if path == "per-environment"]
+
+
+def overall(shares: Mapping[str, float], parameters: Mapping[str, Tensor]) -> float:
+    """Return the share of all components of which those by parameter are shares; 1 where there is none."""
+    sizes = {name: parameters[name].numel() for name in shares}
+    whole = sum(sizes.values())
+    return sum(share * sizes[name] for name, share in shares.items()) / whole if whole else 1.0
 
 
 class OfEnvironments(dict[str, Statistics]):
@@ -81,7 +107,7 @@ class Collected:
     Attributes:
         ids, losses, parameters, sizes: those of all calls, in their order.
         paths: how the environment gradients of each parameter were formed.
-        proved: False where the user's word stands for a part of the proof.
+        proved: why environments are known to stay apart.
     """
 
     def __init__(
@@ -89,7 +115,7 @@ class Collected:
     ) -> None:
         self.ids, self.losses, self.sizes = ids, losses, sizes
         self.parameters: dict[str, nn.Parameter] = {} if parameters is None else parameters
-        self.proved = True
+        self.proved: Proof = "proved"
         self.paths: dict[str, Path] = {}
         self._outside: dict[Tensor, Tensor] = {}
         self._sums: dict[str, RunningSums] = {}
@@ -138,14 +164,15 @@ class Collected:
 
     def _check_new(self, ids: Ids) -> bool:
         """Tell whether ids are that of the one environment whose gradient is still kept."""
-        before = set(_names(self.ids))
-        again = [name for name in _names(ids) if name in before]
+        before = set(names_of(self.ids))
+        again = [name for name in names_of(ids) if name in before]
         if again and not (len(ids) == 1 and again[0] == named(self.ids, -1) and self._open() is not None):
             raise ValueError(
                 "An environment's sign is that of its whole gradient: its examples should come in one call, or in calls in a "
                 f"row that hold it alone. Found environment {again[0]!r} in an earlier call as well"
                 + (f", and {len(again) - 1} more" if len(again) > 1 else "")
-                + ". Sort the examples so, or give the parts ids of their own if each is to count as an environment."
+                + ". Pass hold=True to every call of a step, which holds a gradient for each environment, or give the parts "
+                "ids of their own if each is to count as an environment."
             )
         return bool(again)
 
@@ -167,11 +194,11 @@ class Collected:
                 self._latest = other
             else:
                 self._add(other)
-            self.ids, self.sizes = _joined(self.ids, other.ids), self.sizes + other.sizes
+            self.ids, self.sizes = joined(self.ids, other.ids), self.sizes + other.sizes
             self.losses = torch.cat([self.losses, other.losses])
         self.parameters |= other.parameters
         self.paths |= other.paths
-        self.proved = self.proved and other.proved
+        self.proved = weaker(self.proved, other.proved)
 
     def _continue(self, other: "Collected") -> None:
         """Join more examples of the environment that is open: mean gradients and losses, weighted by numbers of examples."""
@@ -222,11 +249,13 @@ def _mean(parts: tuple[Tensor | None, Tensor | None], sizes: tuple[int, int]) ->
     return sum(products[1:], start=products[0]) / sum(sizes)
 
 
-def _names(ids: Ids) -> Iterator[object]:
+def names_of(ids: Ids) -> Iterator[object]:
+    """Yield ids as they are, integers as such."""
     yield from ids.tolist() if isinstance(ids, Tensor) else ids
 
 
-def _joined(one: Ids, other: Ids) -> Ids:
+def joined(one: Ids, other: Ids) -> Ids:
+    """Return ids one after the other."""
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return torch.cat([one, other])
-    return (*_names(one), *_names(other))
+    return (*names_of(one), *names_of(other))

@@ -54,6 +54,10 @@ def combine_sums(
         FloatingPointError: the sums are NaN or infinite.
     """
     check_needs(rule, sums.needs)
+    mean = sums.mean() if type(rule) is Mean and refuse_nonfinite else None
+    if mean is not None and (finite is None or mean.device.type == "cpu"):
+        check_finite_sums(name, mean)
+        return mean, mean.numel()
     statistics = sums.statistics()
     if refuse_nonfinite:
         survivors = _in_one_pass(rule, sums)

@@ -46,10 +46,13 @@ def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, ne
             why = "there is one environment" if groups.count == 1 else "sums alone are read"
             found.append(Explanation(name, "plain", why, "one plain backward pass"))
         elif name in plan.reads:
-            kinds = sorted({read.node.name().removesuffix("Backward0") for read in plan.reads[name]})
-            found.append(Explanation(name, "layer", f"read by {', '.join(kinds)}", "inside one backward pass"))
+            through = [read for made in plan.made.values() if name in made.names for read in made.reads]
+            kinds = sorted({read.node.name().removesuffix("Backward0") for read in (*plan.reads[name], *through)})
+            of_several = " through a function of several parameters" if through else ""
+            found.append(Explanation(name, "layer", f"read by {', '.join(kinds)}{of_several}", "inside one backward pass"))
         else:
             of_what = f", one for each {unit_of(groups)}" if isinstance(groups, Clusters) else ""
             cost = f"{groups.count} backward passes{of_what}, shared by all such parameters"
+            cost += "" if of_what else "; as fast as a loop with `accumulate`, one environment at a time"
             found.append(Explanation(name, "per-environment", plan.reasons[name], cost))
     return found

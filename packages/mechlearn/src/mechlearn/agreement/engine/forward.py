@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from mechlearn.agreement.engine.analysis.refusals import check_batch_norm
 from mechlearn.agreement.engine.analysis.rows import Read
-from mechlearn.agreement.engine.backward import LayerPass
+from mechlearn.agreement.engine.backward import LayerPass, PullingPass
 from mechlearn.agreement.engine.collected import Collected, Path
 from mechlearn.agreement.engine.delivery import silent, taken
+from mechlearn.agreement.engine.held import EACH, Held, Stack
 from mechlearn.agreement.engine.hooks import NOT_LINEAR, Retained, check_alike
 from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS
 from mechlearn.agreement.engine.masks import Masks
@@ -26,6 +27,7 @@ from mechlearn.agreement.engine.planning import (
     paths_of,
     reads_of_examples,
 )
+from mechlearn.agreement.engine.recomputed import reusable
 from mechlearn.agreement.engine.state import load_state, saved_state
 from mechlearn.agreement.engine.streaming import dense, stream_environment_gradients
 from mechlearn.agreement.engine.sums import RunningSums, SideBySide
@@ -34,6 +36,7 @@ from mechlearn.agreement.engine.sums.units import Lengths, UnitSums, of_model
 from mechlearn.agreement.engine.variance.clusters import Clusters, unit_of
 from mechlearn.agreement.engine.variance.gathering import Gathering
 from mechlearn.agreement.engine.variance.sums import settled
+from mechlearn.agreement.engine.verification import SpotChecks, by_definition, check_environment, precision_of
 from mechlearn.agreement.inputs import READS
 from mechlearn.agreement.kernels.compiled import Compiled, load
 from mechlearn.agreement.rules import STANDARD_ERRORS
@@ -60,12 +63,6 @@ _SELECTIVE = (
     "without `context_fn`; no gradient was changed."
 )
 
-_DONATED = (
-    "`losses` should come from a graph that several backward passes may read, as each environment takes one. Found a module "
-    "compiled by torch.compile, which gives its buffers away in the first. Compile the losses through the agreement, with "
-    "Agreement.compile; or set torch._functorch.config.donated_buffer = False before the module is compiled and leave it so."
-)
-
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
 
@@ -85,6 +82,7 @@ class OnePass:
         keep: names of parameters for which `mechlearn.agreement.by_input` is to have what it reads.
         normalise: divide each environment's gradient by its norm over the "model", or by those of its "tensor"s; or names of
             parameters whose gradients are divided by their own.
+        checks: which calls are to be compared with the definition; None for none.
     """
 
     def __init__(
@@ -96,7 +94,9 @@ class OnePass:
         vouched: bool = False,
         keep: frozenset[str] = frozenset(),
         normalise: str | frozenset[str] | None = None,
+        checks: SpotChecks | None = None,
     ) -> None:
+        self._checks = checks or SpotChecks(None)
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
         self._keep, self._normalise = keep, normalise
         self._partitions = Partitions()
@@ -144,8 +144,6 @@ class OnePass:
         except RuntimeError as error:
             if "selective activation checkpoint" in str(error):
                 raise ValueError(_SELECTIVE) from None
-            if "donated buffers" in str(error):
-                raise RuntimeError(_DONATED) from None
             if "backward through the graph a second time" not in str(error):
                 raise
             raise RuntimeError(_USED_UP) from None
@@ -155,28 +153,37 @@ class OnePass:
         testing = bool(needs & STANDARD_ERRORS)
         if testing and self._normalise:
             raise ValueError(_NO_UNITS)
-        whole = testing or self._normalise
+        each = needs == EACH
+        whole = testing or (self._normalise and not each)
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids  # the user's from now on
         found = Collected(ids, means, asked.parameters, () if whole else groups.sizes)
-        with silent(asked.graph.leaves.values()), Retained(self._model) as retained:
-            if self.takes_plain(needs, groups.count):
+        plain = self.takes_plain(needs, groups.count)
+        compiled = () if plain else asked.graph.kinds
+        with silent(asked.graph.leaves.values()), Retained(self._model) as retained, reusable(compiled):
+            if plain:
                 if needs:
                     check_batch_norm(asked.graph, self._statistics, groups.count)
-                hooked = groups.count > 1 and any(kind.hooked for kind in asked.graph.kinds.values())
-                times = groups.count if hooked else 1
-                found.paths, gradients = _plain(asked, self._blank(needs, asked), complete, times)
-                retained.settle(groups.count // times)
+                found.paths, gradients = _plain(asked, self._blank(needs, asked.parameters, groups.count), complete)
+                retained.settle(1)
             else:
                 if testing:
                     asked = asked._replace(groups=self._gathering.clusters(groups))
-                chosen = paths_of(asked, self._statistics, vouched=self._vouched)
-                found.proved = chosen.proved
+                chosen = paths_of(asked, self._statistics, vouched=self._vouched, pulling=not testing)
+                found.proved = "proved" if chosen.proved else "declared"
                 self._warn(chosen, asked.groups)
+                watch = self._checks.environment(groups.count) if chosen.reads else None
+                chosen = chosen._replace(watch=watch)
+                found.proved = found.proved if watch is None else "checked"
                 found.paths, gradients = self._by_layer(asked, chosen, needs, complete, together, retained)
         if asked.outside:
             pairs = zip(asked.outside, gradients, strict=False)
-            found.outside = {leaf: gradient for leaf, gradient in pairs if gradient is not None}
+            one = each and groups.count == 1
+            found.outside = {leaf: gradient[None] if one else gradient for leaf, gradient in pairs if gradient is not None}
         return found
+
+    def settled(self, held: Held, needs: frozenset[str]) -> Collected:
+        """Return what held gradients add up to, for a rule of such needs; they are used up."""
+        return held.settled(self._blank(needs, held.parameters, len(held.ids)), self._normalise == "model")
 
     def test_by(self, errors: StandardErrors) -> None:
         """Take standard errors so from now on; what was remembered in another way is forgotten."""
@@ -205,7 +212,7 @@ class OnePass:
 
     def takes_plain(self, needs: frozenset[str], count: int) -> bool:
         """Tell whether an ordinary backward pass gives all that is read: of one environment, or by a rule of sums alone."""
-        whole = bool(needs & STANDARD_ERRORS) or bool(self._normalise)
+        whole = bool(needs & STANDARD_ERRORS) or (bool(self._normalise) and needs != EACH)
         return not whole and (count == 1 or not (needs or self._keep))
 
     def look(self, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str]) -> tuple[Plan, Environments]:
@@ -213,13 +220,14 @@ class OnePass:
         asked = ask(self._model, losses, environments, self._partitions)
         if needs & STANDARD_ERRORS:
             asked = asked._replace(groups=self._gathering.seen(asked.groups))
-        return paths_of(asked, self._statistics, vouched=self._vouched), asked.groups
+        testing = bool(needs & STANDARD_ERRORS)
+        return paths_of(asked, self._statistics, vouched=self._vouched, pulling=not testing), asked.groups
 
     def _by_layer(
         self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete, together: bool, retained: Retained
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
-        if self._normalise == "model":
+        if self._normalise == "model" and needs != EACH:
             return self._by_model_norm(asked, plan, needs, complete, retained)
         rest = {name: asked.parameters[name] for name in plan.reasons}
 
@@ -227,7 +235,9 @@ class OnePass:
             return reads_of_examples(asked, plan, examples, vouched=self._vouched)
 
         partitions = self._gathering.partitions(asked.parameters, asked.groups, apart)
-        blank = self._testing(needs, asked, partitions) if partitions else self._blank(needs, asked, together)
+        parameters, count = asked.parameters, asked.groups.count
+        blank = self._testing(needs, asked, partitions) if partitions else self._blank(needs, parameters, count, together)
+        beside = {str(k): leaf for k, leaf in enumerate(asked.outside)} if needs == EACH else {}
         sums = {name: blank(asked.parameters[name]) for name in plan.reads}
 
         def done(name: str) -> None:
@@ -235,10 +245,19 @@ class OnePass:
 
         groups = asked.groups.environments if isinstance(asked.groups, Clusters) else asked.groups
         times = groups.count if plan.hooked else 1
-        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions, times).run
+        run = _passing(asked, plan, sums, done, partitions, times)
         weights = asked.weights if times == 1 else asked.weights / times
-        gradients = run(asked.losses, weights, asked.outside, retain_graph=bool(rest))
+        others = [] if beside else asked.outside
+        gradients = run.run(asked.losses, weights, others, retain_graph=bool(rest or beside or plan.watch is not None))
         retained.settle(groups.count // times)
+        _check_watched(asked, plan, run.watched, times, retain_graph=bool(rest or beside))
+        retained.settle(groups.count)
+        if beside:
+            stacks = {key: Stack(leaf) for key, leaf in beside.items()}
+            of_beside = {id(leaf): stacks[key] for key, leaf in beside.items()}
+            found = stream_environment_gradients(asked.losses, asked.groups, beside, lambda leaf: of_beside[id(leaf)])
+            gradients = [stacks[key].rows() if key in found else None for key in beside]
+            retained.settle(groups.count)
         streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank)
         retained.settle(groups.count)
         paths: dict[str, Path] = {
@@ -258,7 +277,7 @@ class OnePass:
         """
         wide = all(parameter.dtype in (torch.float32, torch.float64) for parameter in asked.parameters.values())
         signs_do = wide and needs <= {"sign"} and not self._keep
-        once = signs_do and not plan.reasons and max(asked.groups.sizes) == 1 and only_products(plan.reads)
+        once = signs_do and not plan.reasons and not plan.made and max(asked.groups.sizes) == 1 and only_products(plan.reads)
         if plan.hooked and not once:
             raise ValueError(NOT_LINEAR.format(found="a module with a full backward hook"))
         times = asked.groups.count if plan.hooked else 1
@@ -266,14 +285,16 @@ class OnePass:
         found = {n: Lengths(p, wanted, self._compiled, keep=once) for n, p in asked.parameters.items()}
         rest = {name: asked.parameters[name] for name in plan.reasons}
         lengths: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
-        run = LayerPass(asked.graph, plan.reads, asked.groups, lengths, lambda _: None, times=times).run
+        run = _passing(asked, plan, lengths, lambda _: None, times=times)
         weights = asked.weights if times == 1 else asked.weights / times
-        outside = run(asked.losses, weights, asked.outside, retain_graph=not once)
+        outside = run.run(asked.losses, weights, asked.outside, retain_graph=not once or plan.watch is not None)
         retained.settle(asked.groups.count // times)
+        _check_watched(asked, plan, run.watched, times, retain_graph=not once)
+        retained.settle(asked.groups.count)
         of_rest = {id(parameter): found[name] for name, parameter in rest.items()}
         reached = stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: of_rest[id(parameter)])
         retained.settle(asked.groups.count)
-        norms = of_model(list(found.values()))
+        norms = of_model(torch.stack([each.values() for each in found.values()], dim=1))
         formed: dict[str, RunningSums] = {n: found[n] for n in asked.parameters if n in plan.reads or n in reached}
         if once:
             for name in formed:
@@ -283,11 +304,10 @@ class OnePass:
             _give_gradients(_divided(asked, norms), {name: found[name] for name in formed}, norms, complete)
         else:
             asked = _divided(asked, norms)
-            blank = self._blank(needs, asked)
+            blank = self._blank(needs, asked.parameters, asked.groups.count)
             formed = {name: blank(asked.parameters[name]) for name in plan.reads}
-            LayerPass(asked.graph, plan.reads, asked.groups, formed, lambda _: None).run(
-                asked.losses, asked.weights, retain_graph=bool(rest)
-            )
+            again = _passing(asked, plan._replace(watch=None), formed, lambda _: None)
+            again.run(asked.losses, asked.weights, retain_graph=bool(rest))
             _check_linear({name: sums.statistics().gradient for name, sums in formed.items()}, found, norms)
             formed |= stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
             for name, sums in formed.items():
@@ -295,14 +315,18 @@ class OnePass:
         retained.settle(1)
         return {n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in formed}, outside
 
-    def _blank(self, needs: frozenset[str], asked: Asked, together: bool = False) -> Callable[[Tensor], RunningSums]:
-        """Return what makes empty sums for a parameter."""
-        kept = {id(asked.parameters[name]) for name in self._keep if name in asked.parameters}
+    def _blank(
+        self, needs: frozenset[str], parameters: Mapping[str, Tensor], count: int, together: bool = False
+    ) -> Callable[[Tensor], RunningSums]:
+        """Return what makes empty sums for one of these parameters and so many environments."""
+        if needs == EACH:
+            return Stack
+        kept = {id(parameters[name]) for name in self._keep if name in parameters}
         unit = set[int]()
         if self._normalise not in (None, "model"):
-            names = asked.parameters if self._normalise == "tensor" else self._normalise or ()
-            unit = {id(asked.parameters[name]) for name in names if name in asked.parameters}
-        room, count = ROOM if together and needs == frozenset({"sign"}) and not self._keep else 0, asked.groups.count
+            names = parameters if self._normalise == "tensor" else self._normalise or ()
+            unit = {id(parameters[name]) for name in names if name in parameters}
+        room = ROOM if together and needs == frozenset({"sign"}) and not self._keep else 0
 
         def blank(parameter: Tensor) -> RunningSums:
             nonlocal room
@@ -338,11 +362,36 @@ class OnePass:
         total = len(plan.reasons) + len(plan.reads)
         warnings.warn(
             f"{len(plan.reasons)} of {total} parameters take one backward pass for each {unit_of(groups)}, here "
-            f"{groups.count}, which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; "
-            "statistics='pooled' says that environments are meant to meet, rows='independent' that an operation which is not "
-            "known keeps rows apart.",
+            f"{groups.count}, which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all. Run the model "
+            "for one environment at a time, with `accumulate` for each and `backward` for the last, as fast as a loop. "
+            "Or pass rows='independent' if an operation that is not known keeps rows apart.",
             stacklevel=8,
         )
+
+
+def _passing(
+    asked: Asked,
+    plan: Plan,
+    sums: Mapping[str, RunningSums],
+    done: Callable[[str], None],
+    partitions: Mapping[str, Clusters] | None = None,
+    times: int = 1,
+) -> LayerPass:
+    if plan.made:
+        return PullingPass(asked, plan, sums, done, times)
+    return LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions, times, plan.watch)
+
+
+def _check_watched(asked: Asked, plan: Plan, found: Mapping[str, Tensor], times: int, *, retain_graph: bool) -> None:
+    """Compare the environment that a pass was to watch, if it was, with the definition."""
+    if plan.watch is None:
+        return
+    groups = asked.groups.environments if isinstance(asked.groups, Clusters) else asked.groups
+    parameters = [asked.parameters[name] for name in plan.reads]
+    rows, weights = groups.index == plan.watch, asked.weights / times
+    gradients = by_definition(asked.losses, weights, rows, parameters, retain_graph=retain_graph)
+    wanted = {n: None if g is None else g * times for n, g in zip(plan.reads, gradients, strict=True)}
+    check_environment(found, wanted, lambda: groups.named(plan.watch or 0), precision_of(asked.graph.kinds))
 
 
 def _divided(asked: Asked, norms: Tensor) -> Asked:
@@ -351,10 +400,23 @@ def _divided(asked: Asked, norms: Tensor) -> Asked:
 
 
 def _check_linear(gradients: Mapping[str, Tensor], found: Mapping[str, Lengths], norms: Tensor) -> None:
-    """Refuse gradients of a second pass that are not what the first has found, divided: a hook has seen other numbers."""
+    """Refuse gradients of a second pass that are not what the first has found, divided: a hook has seen other numbers.
+
+    They may be off by a part of their norms, and by what rounding leaves of gradients that are 0 in exact arithmetic: beside
+    all of the model's, whose norm is 1 in each environment.
+    """
     totals = {name: found[name].total(norms) for name in gradients}
-    wanted, lengths = ({name: pair[k] for name, pair in totals.items()} for k in range(2))
-    check_alike({name: dense(one).sum(dtype=torch.float64) for name, one in gradients.items()}, wanted, lengths)
+    rounding = {n: _NOISE * torch.finfo(found[n].dtype).eps * len(norms) * g.numel() ** 0.5 for n, g in gradients.items()}
+    allowed = {name: _SHARE * length + rounding[name] for name, (_, length) in totals.items()}
+    own = {name: dense(one).sum(dtype=torch.float64) for name, one in gradients.items()}
+    check_alike(own, {name: total for name, (total, _) in totals.items()}, allowed)
+
+
+_SHARE = 0.1
+"""Of the norms by which sums may be off: more than half precision inside a model leaves, less than a hook that clamps."""
+
+_NOISE = 16
+"""How many roundings beside a norm of 1 a gradient that should be 0 may have in each of its components."""
 
 
 def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], norms: Tensor, complete: Complete) -> None:
@@ -367,23 +429,21 @@ def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], norms: Tensor, c
 
 
 def _plain(
-    asked: Asked, blank: Callable[[Tensor], RunningSums], complete: Complete, times: int
+    asked: Asked, blank: Callable[[Tensor], RunningSums], complete: Complete
 ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
-    """One ordinary backward pass, for a rule that reads nothing but the sum, or for one environment."""
-    parameters, paths = asked.parameters, dict[str, Path]()
+    """One ordinary backward pass of the mean over environments, for a rule that reads nothing else, or for one environment."""
+    parameters, paths, count = asked.parameters, dict[str, Path](), asked.groups.count
     leaves = [*parameters.values(), *asked.outside]
-    weights = asked.weights if times == 1 else asked.weights / times
+    weights = asked.weights if count == 1 else asked.weights / count
     gradients: list[Tensor | None] = list(torch.autograd.grad(asked.losses, leaves, weights, allow_unused=True))
-    if times != 1:
-        gradients = [one if one is None else one * times for one in gradients]
     for position, name in enumerate(parameters):
         own = taken(gradients, position)  # the rule works in its statistics' memory
         if own is not None:
             sums = blank(parameters[name])
-            if asked.groups.count == 1:
+            if count == 1:
                 sums.add(own[None])
             else:
-                sums.add_sums(asked.groups.count, own)
+                sums.add_mean(count, own)
             complete(name, sums)
             paths[name] = "plain"
-    return paths, gradients[len(parameters) :]
+    return paths, [one if one is None or count == 1 else one * count for one in gradients[len(parameters) :]]

@@ -110,13 +110,13 @@ def _of_cell(cell: Any) -> Iterator[Tensor]:  # noqa: ANN401  # a closure's
     yield from (one for one in values if type(one) is Tensor)
 
 
-def check_alike(found: dict[str, Tensor], wanted: dict[str, Tensor], norms: dict[str, Tensor]) -> None:
+def check_alike(found: dict[str, Tensor], wanted: dict[str, Tensor], allowed: dict[str, Tensor]) -> None:
     """Refuse a second pass whose gradients add up to something else than the first pass says they do.
 
     Args:
         found: the sum of each parameter's components in the second pass, by name.
         wanted: what the first pass says of it.
-        norms: sums of the norms of what is added up: rounding is a small part of it.
+        allowed: how far they may be off.
 
     Raises:
         ValueError: another sum.
@@ -125,11 +125,7 @@ def check_alike(found: dict[str, Tensor], wanted: dict[str, Tensor], norms: dict
         return
     device = next(iter(found.values())).device
     off = torch.stack([(one - wanted[name]).abs().to(device) for name, one in found.items()])
-    far = (off > _SHARE * torch.stack([norms[name].to(device) for name in found])).tolist()  # one wait for a device
+    far = (off > torch.stack([allowed[name].to(device) for name in found])).tolist()  # one wait for a device
     name = next((name for name, one in zip(found, far, strict=True) if one), None)
     if name is not None:
         raise ValueError(NOT_LINEAR.format(found=f"a second gradient of {name!r} that is not the first one divided"))
-
-
-_SHARE = 0.1
-"""Of the norms by which sums may be off: more than half precision inside a model leaves, less than a hook that clamps."""

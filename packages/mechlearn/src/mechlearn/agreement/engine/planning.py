@@ -1,6 +1,6 @@
 """What a call asks, all of it checked: losses, whose they are, what they depend on; and which path each parameter takes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -9,7 +9,7 @@ from torch.autograd.graph import Node
 
 from mechlearn.agreement.engine import layers as formulas
 from mechlearn.agreement.engine.analysis.refusals import check_batch_norm, check_graph, check_reached
-from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.rows import Made, Read
 from mechlearn.agreement.engine.analysis.walk import Proof, Survey, prove, survey
 from mechlearn.agreement.engine.variance.clusters import Clusters
 from mechlearn.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
@@ -129,6 +129,8 @@ class Plan(NamedTuple):
         proved: False where the user's word stands for a part of the proof.
         by_example: see `mechlearn.agreement.engine.analysis.walk.Proof`.
         hooked: see there.
+        made: what is read of functions of several parameters, which are among ``reads`` with their other reads.
+        watch: the position of an environment that is to be compared with the definition; None for none.
     """
 
     reads: dict[str, list[Read]]
@@ -136,15 +138,18 @@ class Plan(NamedTuple):
     proved: bool
     by_example: bool = True
     hooked: bool = False
+    watch: int | None = None
+    made: Mapping[str, Made] = {}
 
 
-def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
+def paths_of(asked: Asked, statistics: str | None, *, vouched: bool, pulling: bool = False) -> Plan:
     """Prove what can be proved of a graph, and choose each parameter's path.
 
     Args:
         asked: what a call asks.
         statistics: for models that couple the examples of a batch, as `mechlearn.agreement.Agreement` says.
         vouched: take for granted that operations that are not known keep rows apart and first.
+        pulling: whether environments' gradients of a function of several parameters can be taken to these.
 
     Raises:
         ValueError: BatchNorm used batch statistics, and no choice of ``statistics`` allows that.
@@ -156,13 +161,24 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
         check_batch_norm(asked.graph, statistics, whole.count)
     reads: dict[str, list[Read]] = {}
     reasons: dict[str, str] = {}
+    for made in proof.made.values():
+        found = (formulas.covers(read) for read in made.reads)
+        reason = next((one for one in found if one is not None), None if pulling else _SEVERAL)
+        proof.lost |= {name: reason for name in made.names if reason is not None and name not in proof.lost}
+    through = set[str]().union(*(made.names for made in proof.made.values()))
+    for name in through - proof.lost.keys():
+        proof.reads.setdefault(name, [])
     for name in asked.parameters:
-        reason = _reason(name, proof)
+        reason = _reason(name, proof, through)
         if reason is None:
             reads[name] = proof.reads[name]
         else:
             reasons[name] = reason
-    return Plan(reads, reasons, not proof.vouched, proof.by_example, proof.hooked)
+    made = {key: one for key, one in proof.made.items() if not one.names.isdisjoint(reads)}
+    return Plan(reads, reasons, not proof.vouched, proof.by_example, proof.hooked, made=made)
+
+
+_SEVERAL = "is read through a function of several parameters"
 
 
 def reads_of_examples(asked: Asked, plan: Plan, clusters: Clusters, *, vouched: bool) -> dict[str, list[Read]]:
@@ -201,14 +217,14 @@ def only_products(reads: Mapping[str, Sequence[Read]]) -> bool:
     )
 
 
-def _reason(name: str, proof: Proof) -> str | None:
+def _reason(name: str, proof: Proof, through: Collection[str]) -> str | None:
     """Return why a parameter takes the definition's path, None where one pass serves it."""
     if name in proof.lost:
         return proof.lost[name]
     found = proof.reads.get(name)
-    if not found:
+    if not found and name not in through:
         return "no read of it was found"
-    for read in found:
+    for read in found or ():
         reason = formulas.covers(read)
         if reason is not None:
             return reason

@@ -1,16 +1,23 @@
-"""What a checkpoint's nodes saved: it is computed again, once a backward pass, and may be looked at once in each.
+"""What nodes saved and have only once: those of a checkpoint, and those of what torch.compile has compiled.
+
+What a checkpoint's nodes saved is computed again, once a backward pass, and may be looked at once in each.
 
 `torch.utils.checkpoint` without reentrance hands every saved tensor out once to a pass, and the pass itself needs it. So what
 formulas read is read in a small pass of its own, for all reads of a checkpoint at a time: it is computed once more.
+
+A backward pass that was compiled for one use reuses the memory of what the forward pass saved, and torch refuses a second
+one: that memory is brought back before each.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 from torch.autograd.graph import Node
+from torch.utils.hooks import RemovableHandle
 
 _RAW = "_raw_saved_"
 
@@ -104,3 +111,50 @@ class _Look(torch.autograd.Function):
     def backward(ctx: FunctionCtx, *gradients: Tensor) -> tuple[Tensor, None]:  # pyright: ignore
         ctx.look()  # pyright: ignore
         return gradients[0], None
+
+
+COMPILED = "CompiledFunctionBackward"
+"""The name of what torch.compile makes of a forward pass."""
+
+
+@contextmanager
+def reusable(nodes: Iterable[Node]) -> Generator[None]:
+    """Let several backward passes go through compiled nodes within, whatever their backward pass was compiled for."""
+    found = [node for node in nodes if node.name() == COMPILED]
+    if not found:
+        yield
+        return
+    handles: list[RemovableHandle] = []
+    import torch._functorch.config as functorch  # noqa: PLC0415  # a module that compiles has loaded it
+
+    try:
+        handles += [node.register_prehook(_restoring(node)) for node in found if _gives_away(node)]
+        with functorch.patch(donated_buffer=False):  # pyright: ignore  # installed at run time
+            yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _gives_away(node: Any) -> bool:  # noqa: ANN401  # a node with what torch's compiler puts on it
+    """Tell whether a node's backward pass was compiled to overwrite what was saved; so too where that is not to be seen."""
+    metadata = getattr(getattr(type(node), "_forward_cls", None), "metadata", None)
+    return getattr(metadata, "bw_donated_idxs", (0,)) not in ([], None)
+
+
+def _restoring(node: Any) -> Callable[[tuple[Tensor | None, ...]], None]:  # noqa: ANN401  # as above
+    """Return a hook that brings back what a node saved."""
+    every: tuple[Tensor, ...] = (*node.saved_tensors, *getattr(node, "_tensors_no_vc_check", ()))
+    saved = [one for one in every if not one.requires_grad]  # what does is a parameter
+    copies: list[Tensor] = []
+
+    def restore(gradients: tuple[Tensor | None, ...]) -> None:
+        del gradients
+        with torch.no_grad():
+            if not copies:
+                copies.extend(one.clone() for one in saved)
+                return
+            for one, copy in zip(saved, copies, strict=True):
+                one.data.copy_(copy)
+
+    return restore

@@ -17,9 +17,9 @@ from torch.optim import Optimizer
 from mechlearn.agreement.temporal import compiled, steps
 from mechlearn.agreement.temporal.compiled import compiled_step
 from mechlearn.agreement.temporal.form import PRINTED, AdamForm, check_group, scalars, wide
-from mechlearn.agreement.temporal.loading import check_parameters, completed
+from mechlearn.agreement.temporal.loading import check_parameters, completed, kind_of
 from mechlearn.agreement.temporal.steps import Tensors, foreach_step, loop_step
-from mechlearn.arguments import worded
+from mechlearn.arguments import FLOATS, worded
 
 _torch: Any = torch  # see mechlearn.agreement.temporal.steps
 Implementation = Literal["foreach", "loop", "compiled"]
@@ -227,11 +227,10 @@ class TemporalAndMaskAdam(Optimizer):
 def _check_gradients(parameters: list[Tensor], group: dict[str, Any]) -> None:
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     for gradient in gradients:
-        if gradient.layout != torch.strided or gradient.is_complex():
-            kind = "complex" if gradient.is_complex() else "sparse"
+        if gradient.layout != torch.strided or gradient.dtype not in FLOATS:
             raise ValueError(
-                f"Gradients should be dense and real: the mask needs every component's sign. Found a {kind} gradient of "
-                f"shape {tuple(gradient.shape)}. Give that parameter another optimiser."
+                f"Gradients should be dense and real: the mask needs every component's sign. Found a {kind_of(gradient)} "
+                f"gradient of shape {tuple(gradient.shape)}. Give that parameter another optimiser."
             )
     if not group["refuse_nonfinite"] or not gradients:
         return

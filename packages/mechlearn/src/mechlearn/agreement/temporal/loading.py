@@ -35,6 +35,11 @@ def check_parameters(params: object, *, groups: bool) -> list[Any]:
     return found
 
 
+def kind_of(gradient: Tensor) -> str:
+    """Return the word for a gradient that has no dense and real components."""
+    return "sparse" if gradient.layout != torch.strided else "complex" if gradient.is_complex() else str(gradient.dtype)
+
+
 def check_keys(state: object, keys: Sequence[str]) -> None:
     """Refuse what is no saved state.
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from mechlearn.agreement.rules.base import check_threshold
 from mechlearn.agreement.temporal.form import check_reachable, slack, wide
-from mechlearn.agreement.temporal.loading import check_keys, check_parameters
-from mechlearn.arguments import all_finite, check_decay, check_flag, worded
+from mechlearn.agreement.temporal.loading import check_keys, check_parameters, kind_of
+from mechlearn.arguments import FLOATS, all_finite, check_decay, check_flag, worded
 
 
 class TemporalMask:
@@ -143,9 +143,8 @@ def _check_settings(beta: float, threshold: float, bias_correction: bool) -> Non
 
 
 def _check_kind(gradient: Tensor) -> None:
-    if gradient.layout != torch.strided or gradient.is_complex():
+    if gradient.layout != torch.strided or gradient.dtype not in FLOATS:
         raise ValueError(
             "Gradients should be dense and real: the mask needs every component's sign. Found a "
-            f"{'complex' if gradient.is_complex() else 'sparse'} gradient of shape {tuple(gradient.shape)}. Leave that "
-            "parameter out."
+            f"{kind_of(gradient)} gradient of shape {tuple(gradient.shape)}. Leave that parameter out."
         )

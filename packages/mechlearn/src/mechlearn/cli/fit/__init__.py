@@ -30,7 +30,7 @@ ASKED = "asked"
 
 OF_TABLES = ("target", "task", "environment", "drop", "labelled", "anonymous")
 OF = {
-    "sites": (*OF_TABLES, "model"),
+    "sites": (*OF_TABLES, "model", "candidates"),
     "agreement": (*OF_TABLES, "test_environment"),
     "distill": (*OF_TABLES, "privileged", "in_time"),
     "skips": ("trajectory", "time", "ahead"),
@@ -81,13 +81,15 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     own = "sites: a scikit-learn estimator of your own, as mine:pipeline for pipeline in mine.py"
     parser.add_argument("--model", metavar="MODULE:NAME", help=own)
+    further = "sites: further candidates, as forest,AND-mask; also mixed model, screening, IRM, and more"
+    parser.add_argument("--candidates", metavar="NAME,NAME", action="append", help=further)
     parser.add_argument("--labelled", action="store_true", help="all but skips: leave out rows whose target is missing")
     parser.add_argument(
         "--budget",
         metavar="MINUTES",
         type=float,
         default=BUDGET,
-        help="all but sites: of computing, for all candidates together; default 3",
+        help="of computing, for all candidates together; default 3",
     )
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of everything random; default 0")
     masked = "all but skips: call sites 'site 1', 'site 2', ... in all that is written"
@@ -159,9 +161,6 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
     if options.in_time and len(options.privileged or ()) < 2:
         raise UsageError("--in-time needs a --privileged for each step in time, but found fewer than two; --help tells more")
-    if options.kind == "sites" and (options.out is not None or options.budget != BUDGET):
-        flag = "--budget" if options.out is None else "--out"
-        raise UsageError(f"mechlearn fit sites prints its answer and needs no {flag}, but found it; leave it out")
     if not (options.budget > 0 and math.isfinite(options.budget)):
         raise UsageError(f"--budget must be above 0 minutes and finite, but found {options.budget:g}; the default is 3")
 

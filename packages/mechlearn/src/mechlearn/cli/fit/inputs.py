@@ -63,8 +63,7 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     answer = _of_trajectories(options, question) if options.kind == "skips" else _of_table(options, question)
     code = {"agreement": CODE, "distill": None, "skips": STEPPED}[options.kind]
     facts: dict[str, Any] = {**answer.facts, "command": _command(options), "code": code}
-    over = "candidates" if options.kind == "agreement" else "networks, as all else takes milliseconds"
-    facts["notes"] = [f"Budget: {options.budget:g} minutes of computing, split evenly over the {over}.", *facts["notes"]]
+    facts["notes"] = [f"Budget: {options.budget:g} minutes of computing, for all candidates together.", *facts["notes"]]
     model = replace(answer.model, facts={**answer.model.facts, "data": data})
     return replace(answer, model=model), in_order(facts)
 
@@ -121,6 +120,7 @@ def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[s
         FileNotFoundError, ImportError, ValueError: if the file cannot be read, or nothing is left to learn from.
     """
     from mechlearn.tables.reading import clear, column, read_part  # noqa: PLC0415
+    from mechlearn.tables.reading_in import refusals, refuse_all  # noqa: PLC0415
 
     loaded = read_part(options.file, (options.environment,) if options.environment else (), options.target)
     columns, notes = loaded.columns, loaded.notes
@@ -128,10 +128,13 @@ def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[s
     for pattern in options.drop:
         for name in _matching(pattern, columns, options.target, options.environment):
             del columns[name]
-    clear(loaded._replace(unclear={name: why for name, why in loaded.unclear.items() if name in columns}))
     if not {*columns} - {options.target, options.environment}:
         found = f"none that {'--drop leaves' if options.drop else f'{options.file.name} has'}"
         raise ValueError(f"Something besides target and environment should be there to learn from. Found {found}. Keep some.")
+    inputs = {name: values for name, values in columns.items() if name not in (options.target, options.environment)}
+    unclear = {name: why for name, why in loaded.unclear.items() if name in columns}
+    clear(loaded._replace(unclear={name: why for name, why in unclear.items() if name not in inputs}))
+    refuse_all({**refusals({name: values for name, values in inputs.items() if name not in unclear}), **unclear})
     if options.labelled:
         columns, left_out = _labelled(columns, options)
         notes += left_out
@@ -160,11 +163,10 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
 
 def _labelled(columns: dict[str, Any], options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Rows whose target is known, and what was left out; cells are checked before, as data rows in sentences are the file's."""
-    from mechlearn.tables.reading_in import check_cells, check_target, is_missing  # noqa: PLC0415
+    from mechlearn.tables.reading_in import check_target, is_missing  # noqa: PLC0415
 
     target = columns[options.target]
     check_target(target, options.target, options.task, gaps=True)
-    check_cells({name: values for name, values in columns.items() if name not in (options.target, options.environment)})
     known = ~is_missing(target)
     if known.all():
         return columns, []

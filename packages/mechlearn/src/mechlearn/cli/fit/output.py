@@ -95,11 +95,12 @@ def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
 def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     """Print the verdict, what to do, notes on what the table may not be meant to hold, and a line for each candidate."""
     from mechlearn.tables import reading_in  # noqa: PLC0415  # needed from here on only
-    from mechlearn.tables.comparing import LATE  # noqa: PLC0415
-    from mechlearn.tables.reading import ORDER  # noqa: PLC0415
+    from mechlearn.tables.comparing import SHORT  # noqa: PLC0415
+    from mechlearn.tables.reading import GUESSED, ORDER  # noqa: PLC0415
 
     doubts = (reading_in.PLACEHOLDER, reading_in.SPELLINGS, reading_in.UNITS)
-    told = (reading_in.CLASSES, reading_in.COPIES, reading_in.IDENTIFIERS, reading_in.TELLING, *doubts, LEFT_OUT, LATE, ORDER)
+    said = (reading_in.CLASSES, reading_in.COPIES, reading_in.IDENTIFIERS, reading_in.TELLING, LEFT_OUT)
+    told = (*said, *doubts, SHORT, ORDER, GUESSED)
     print(answer.facts["sentence"])
     for sentence in answer.facts["advice"]:
         print(sentence)

@@ -19,7 +19,7 @@ def precision(what: str, x: Inputs, module: nn.Module) -> Generator[None]:
     """
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         known = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
         other = next((t.dtype for t in tensors(x) if t.is_floating_point() and t.dtype not in known), None)
         if other is None:

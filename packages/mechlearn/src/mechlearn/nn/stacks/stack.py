@@ -71,7 +71,8 @@ class Stack(nn.Module):
             x: (M, n, *features), rows for each member; ``rows.expand(len(stack), *rows.shape)`` gives all the same.
 
         Raises:
-            ValueError: another number of members, or members that draw random numbers (dropout in train mode).
+            ValueError: another number of members, or members that draw random numbers (dropout in train mode) or that torch
+                cannot vectorise.
         """
         if x.dim() == 0 or len(x) != len(self):
             raise ValueError(
@@ -89,6 +90,11 @@ class Stack(nn.Module):
             with borrowed(architecture):  # what it noted of itself would be of a vmap that is over
                 return vmap(alone)(self.stacked(), x)
         except RuntimeError as error:
+            if "Batching rule not implemented" in str(error):
+                raise ValueError(
+                    "A stack's members should consist of operations that torch can vectorise. Found one that it cannot, as of "
+                    "torch's recurrent cells. Train the members one by one."
+                ) from error
             if "randomness" not in str(error):
                 raise
             raise _drawn(architecture) from error

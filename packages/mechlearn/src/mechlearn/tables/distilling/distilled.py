@@ -34,7 +34,7 @@ from mechlearn.tables.distilling.students import (
     soft_targets,
 )
 from mechlearn.tables.fitting import Task, threads
-from mechlearn.tables.reading_in import Numbers, Scaling, check_known, is_missing, one_dimensional
+from mechlearn.tables.reading_in import Numbers, Scaling, check_known, one_dimensional, site_names
 
 Rows = tuple[Numbers, NDArray[Any]]
 """What scikit-learn's checks give back."""
@@ -189,9 +189,7 @@ def _groups(groups: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
         raise ValueError(
             f"`groups` should hold one label for each of the {rows} rows. Found {len(groups)}. Take them from the table of X."
         )
-    labels = one_dimensional("groups", groups, rows)
-    gone = is_missing(labels)
-    return np.array(["(missing)" if lost else str(label) for label, lost in zip(labels, gone, strict=True)])
+    return site_names(one_dimensional("groups", groups, rows))
 
 
 def _privileged(privileged: Any, x: Numbers) -> Numbers:  # noqa: ANN401

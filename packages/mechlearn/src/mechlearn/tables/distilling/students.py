@@ -21,7 +21,7 @@ from mechlearn.params import Params
 from mechlearn.tables.fitting import Configuration, Direction, MaskedMean, Sites, Task, Training, Way, fit, outputs, row_losses
 from mechlearn.tables.reading_in import Numbers
 
-RATES = (0.003, 0.01, 0.03)
+RATES = (0.01, 0.03, 0.003)
 ALONE = tuple(Configuration(rate, decay) for rate in RATES for decay in (0.03, 0.3))
 HEADED = tuple(Configuration(rate, 0.1, strength=weight) for rate in RATES for weight in (0.3, 3.0))
 IMITATING = tuple(Configuration(rate, 0.1, strength=share) for rate in RATES for share in (0.5, 0.9))
@@ -46,6 +46,7 @@ class Lessons:
         device: where to train.
         whose: (n,) whose each row is; rows of one lie in one fold. None where rows are independent. LDT's halves, which are
             drawn anew at every meta-step from the rows that train, are of rows all the same.
+        settings: how many of its configurations each network may have.
     """
 
     x: Numbers
@@ -56,6 +57,7 @@ class Lessons:
     seed: int = 0
     device: str = "cpu"
     whose: NDArray[Any] | None = None
+    settings: int = 6
 
     def __post_init__(self) -> None:
         if self.whose is not None and (found := len(np.unique(self.whose))) < FOLDS:
@@ -174,6 +176,7 @@ def _learnt(
     known: Numbers | None = None,
     width: int | None = None,
 ) -> Learnt:
+    configurations = configurations[: lessons.settings]
     sites = lessons.sites(lessons.x, lessons.y, lessons.task, known)
     own = (~torch.eye(FOLDS, dtype=torch.bool, device=lessons.device)).repeat_interleave(len(configurations), 0)
     generator = torch.Generator().manual_seed(lessons.seed)

@@ -50,6 +50,7 @@ class SkipForecaster(BaseEstimator):
         mean_skip_: how many frames a step of the model skips, on the training pieces of the last twentieth of its steps.
         evaluations_: of the model in training.
         history_: loss of each training step.
+        scaling_: mean and spread of each feature, by which frames are standardised.
     """
 
     def __init__(  # scikit-learn: a constructor takes anything, fit refuses it
@@ -94,8 +95,8 @@ class SkipForecaster(BaseEstimator):
         listed = self._listed(X)
         self._check_lengths([len(one) for one in listed])
         generator = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
-        self._scaling = Scaling.of(np.concatenate(listed))
-        pieces = [torch.tensor(self._scaling.applied(one), dtype=torch.float32, device=self.device) for one in listed]
+        self.scaling_ = Scaling.of(np.concatenate(listed))
+        pieces = [torch.tensor(self.scaling_.applied(one), dtype=torch.float32, device=self.device) for one in listed]
         network = relu_mlp((pieces[0].shape[1], self.hidden, pieces[0].shape[1]), generator).to(self.device)
         with torch.no_grad():  # starts as standing still
             for parameter in network[-1].parameters():
@@ -113,7 +114,7 @@ class SkipForecaster(BaseEstimator):
 
     def restore(self, X: Any, kept: Mapping[str, NDArray[Any]]) -> "SkipForecaster":  # noqa: ANN401, N803
         """Take what training on the same trajectories once gave: `weights 0` to `weights 3`, `skip` and `evaluations`."""
-        self._scaling = Scaling.of(np.concatenate(self._listed(X)))
+        self.scaling_ = Scaling.of(np.concatenate(self._listed(X)))
         self.weights_ = [kept[f"weights {place}"] for place in range(4)]
         self.mean_skip_, self.evaluations_ = float(kept["skip"]), int(kept["evaluations"])
         return self
@@ -216,12 +217,12 @@ class SkipForecaster(BaseEstimator):
         """
         check_is_fitted(self)
         check_whole("n_steps", n_steps, 1)
-        frames = self._scaling.applied(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
+        frames = self.scaling_.applied(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
         first, bias, second, offset = self.weights_
         found: list[Numbers] = []
         for _ in range(n_steps):
             frames = frames + np.maximum(frames @ first.T + bias, 0) @ second.T + offset
-            found.append(frames * self._scaling.spread + self._scaling.mean)
+            found.append(frames * self.scaling_.spread + self.scaling_.mean)
         return np.stack(found, 1)
 
 

@@ -1,9 +1,12 @@
 """Which steps a dynamics model should take on trajectories of one's own: fixed ones, or those that are easy to predict.
 
-Every candidate has the same small network (`SkipForecaster`), as many settings and evaluations of the model in training;
-settings are chosen on trajectories set apart, and the verdict is drawn on others that none has seen. What is scored is the
-state `ahead` frames after a start, whatever a candidate does on the way there; one that skips takes ahead / mean skip steps.
+Every network is the same small one (`SkipForecaster`), with as many settings and evaluations in training. Settings, and where
+each training stops, are chosen on trajectories set apart; the verdict is drawn on others that none has seen. Next to them is
+what a person would try first: standing still, and ridge. The best of all that do not skip adaptively is the yardstick. What is
+scored is the state `ahead` frames after a start. A candidate that skips takes ahead / mean skip steps.
 """
+# scikit-learn has no stubs
+# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import Ridge
 
 from mechlearn.arguments import check_whole
 from mechlearn.tables.forecasts.forecaster import SkipForecaster
@@ -37,10 +41,16 @@ JUDGED, SETTLING = 10, 32
 """Trajectories to judge on below which nothing is told, as resamples of so few agree too often (of six a 95 % interval holds
 what is true 86 times in a hundred); and how many in all leave as many (`_split`)."""
 
-STILL = "standing still"
+STILL, RIDGE, MOVING = "standing still", "ridge on the state", "ridge on the state and its last difference"
 FIXED = ("fixed steps", "one step all the way")
 ADAPTIVE = ("adaptive skips", "adaptive skips, exploring", "skips relative to distance")
 """Names of the candidates."""
+
+SIMPLE = (STILL, RIDGE, MOVING, *FIXED)
+"""Those of which the best one is the yardstick."""
+
+STRENGTHS = (1e-3, 1e-1, 10.0, 1e3)
+"""Settings of ridge: its penalty, on standardised states."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +83,8 @@ class Tried(NamedTuple):
         errors: (n,) of the trajectories that nothing has seen, root mean squared, in standard deviations.
         skip: frames that a step skips, on average.
         evaluations: of the model for one prediction.
-        model: what predicts; None where nothing is trained.
+        model: what predicts; None where nothing is trained by gradients.
+        linear: ridge, and the spreads by which it divides states; None of others.
     """
 
     name: str
@@ -82,6 +93,19 @@ class Tried(NamedTuple):
     skip: float
     evaluations: int
     model: SkipForecaster | None
+    linear: tuple[Ridge, Numbers] | None = None
+
+    def predicted(self, frames: Numbers, last: Numbers) -> Numbers:
+        """Return (n, D) states `ahead` frames later, from states and their last differences (0 where it is unknown)."""
+        if self.linear is not None:
+            model, spread = self.linear
+            rows = np.concatenate([frames, last], 1) / np.tile(spread, 2)
+            return np.asarray(model.predict(rows[:, : np.shape(model.coef_)[-1]])).reshape(frames.shape) * spread
+        return frames if self.model is None else self.model.predict(frames, n_steps=self.evaluations)[:, -1]
+
+    def judged(self, trajectories: Sequence[Numbers], ahead: int, scale: Numbers) -> "Tried":
+        """Return it with its errors on some trajectories."""
+        return self._replace(errors=_of_each(self.predicted, trajectories, ahead, scale))
 
 
 Watch = Callable[[float, Tried], None]
@@ -94,12 +118,12 @@ class Forecasts:
     """What `compare_forecasters` found.
 
     Attributes:
-        verdict: of the best adaptive candidate against the best fixed step; a point is a per cent of its error.
+        verdict: of the best adaptive candidate against the best simple one; a point is a per cent of its error.
         tried: every candidate, in order.
         ahead: frames.
         counts: trajectories trained on, chosen on and judged on.
         chosen: name of the candidate to use.
-        settings: of the network to keep, for `SkipForecaster`; None where standing still is best.
+        kept: the candidate to use, as it was judged: the best one that steps from one state alone.
         untold: why nothing is told, in a sentence; "" where something is, or errors alone leave it open.
     """
 
@@ -108,7 +132,7 @@ class Forecasts:
     ahead: int
     counts: tuple[int, int, int]
     chosen: str
-    settings: Mapping[str, Any] | None
+    kept: Tried
     untold: str = ""
 
     @property
@@ -118,25 +142,20 @@ class Forecasts:
 
     def __str__(self) -> str:
         """The verdict, and a line for each candidate."""
-        lines = [f"  {one.name:<28} {one.setting:<12} {float(np.mean(one.errors)):.3f}" for one in self.tried]
+        lines = [f"  {one.name:<41} {one.setting:<12} {float(np.mean(one.errors)):.3f}" for one in self.tried]
         return "\n".join([self.sentence, *lines])
 
 
 def sentence(verdict: Verdict, ahead: int, judged: int) -> str:
     """Return a verdict on trajectories in words."""
-    interval = f"(95 % interval {verdict.low:+.1f} to {verdict.high:+.1f})"
-    over = f"on {judged} trajectories that it had not seen, {ahead} frames ahead"
-    what = f"{verdict.gain:+.1f} per cent {interval} {over}"
-    least, most = -np.array([verdict.high, verdict.low], dtype=float)  # a higher error, said as one
-    words = {
-        "helps": f"Adaptive skips help: the error of {verdict.method} is lower than that of {verdict.against} by {what}.",
-        "as good": f"As good: {verdict.method} lowers the error of {verdict.against} by {what}.",
-        "harms": (
-            f"Adaptive skips harm: the error of {verdict.method} is higher than that of {verdict.against} by "
-            f"{-verdict.gain:+.1f} per cent (95 % interval {least:+.1f} to {most:+.1f}) {over}."
-        ),
-    }
-    return words.get(verdict.word, f"One cannot tell: {verdict.method} lowers the error of {verdict.against} by {what}.")
+    low, high, gain = float(verdict.low or 0), float(verdict.high or 0), verdict.gain
+    side, change, ends = ("lower", gain, (low, high)) if gain >= 0 else ("higher", -gain, (-high, -low))
+    what = (
+        f"the error of {verdict.method} is {side} than that of {verdict.against} by {change:.1f} per cent (95 % interval "
+        f"{ends[0]:+.1f} to {ends[1]:+.1f}) on {judged} trajectories that it had not seen, {ahead} frames ahead."
+    )
+    words = {"helps": "Adaptive skips help", "as good": "As good", "harms": "Adaptive skips harm"}
+    return f"{words.get(verdict.word, 'One cannot tell')}: {what}"
 
 
 def compare_forecasters(
@@ -149,8 +168,9 @@ def compare_forecasters(
 ) -> Forecasts:
     """Train fixed and adaptive steps on trajectories, and judge them on others.
 
-    Candidates: standing still; fixed steps of lengths that divide `ahead`; one step all the way; adaptive skip intervals
-    without and with exploration (thesis section 2.2.1); skips relative to distance (ours).
+    Candidates: standing still; ridge on the state, and on its last difference, too; fixed steps of lengths that divide `ahead`;
+    one step all the way; adaptive skip intervals without and with exploration (thesis section 2.2.1); skips relative to
+    distance (our addition). All networks are stopped early.
 
     Args:
         trajectories: arrays (T, D), of the same D; at least 20 of more than `ahead` frames.
@@ -169,48 +189,83 @@ def compare_forecasters(
     train, chosen_on, judged = _split(listed, random_state)
     spread = np.concatenate(train).std(0)
     scale = np.where(spread > 0, spread, 1.0)
-    tried = [Tried(STILL, "", _of_each(_same, judged, ahead, scale), float("inf"), 0, None)]
+    tried, chosen_at = list[Tried](), dict[str, float]()
+    for settings in _simple(train, ahead, scale):
+        best = min((one.judged(chosen_on, ahead, scale) for one in settings), key=_error)
+        tried.append(best.judged(judged, ahead, scale))
+        chosen_at[best.name] = _error(best)
     plan = _plan(ahead)
     total, done = sum(len(settings) for settings in plan.values()), 0
-    kept: dict[str, tuple[float, Mapping[str, Any] | None]] = {
-        STILL: (float(np.mean(_of_each(_same, chosen_on, ahead, scale))), None)
-    }
     for name, settings in plan.items():
-        found: list[tuple[float, SkipForecaster, str, Mapping[str, Any]]] = []
+        found: list[Tried] = []
         for words, own in settings:
-            given = {**own, **_shared(budget, ahead), "random_state": random_state}
-            model = SkipForecaster(**given)
-            if watch is not None:
-                shown = partial(_tried, name, words, chosen_on, ahead, scale)
-                model = Watched(**given).watched_by(partial(_tell, watch, shown))
-            model.restore(train, parts.made(f"{name} {words}", partial(_trained, model, train)))
-            found.append((float(np.mean(_errors(model, chosen_on, ahead, scale))), model, words, given))
+            model = Watched(**own, **_shared(budget, ahead), random_state=random_state)
+            shown = partial(_shown, name, words, chosen_on, ahead, scale)
+            best = _Best(shown, watch)
+            model.watched_by(best.look)
+            model.restore(train, parts.made(f"{name} {words}", partial(_trained, model, best, train)))
+            found.append(shown(model))
             done += 1
             if budget.progress is not None:
                 budget.progress(done, total)
-        error, model, words, given = min(found, key=lambda one: one[0])
-        kept[name] = error, given
-        tried.append(_tried(name, words, judged, ahead, scale, model))
-    verdict, untold = _told(_verdict(tried, kept, random_state), kept, len(judged))
+        best_of = min(found, key=_error)
+        tried.append(best_of.judged(judged, ahead, scale))
+        chosen_at[name] = _error(best_of)
+    verdict, untold = _told(_verdict(tried, chosen_at, random_state), len(judged))
     # The simplest that does best where settings were chosen; an adaptive one only where it helps.
-    chosen = min(ADAPTIVE if verdict.word == "helps" else (STILL, *FIXED), key=lambda name: kept[name][0])
-    counts = len(train), len(chosen_on), len(judged)
-    return Forecasts(verdict, tuple(tried), ahead, counts, chosen, kept[chosen][1], untold)
+    names = ADAPTIVE if verdict.word == "helps" else (STILL, RIDGE, *FIXED)
+    chosen = min(names, key=lambda name: chosen_at[name])
+    kept = next(one for one in tried if one.name == chosen)
+    return Forecasts(verdict, tuple(tried), ahead, (len(train), len(chosen_on), len(judged)), chosen, kept, untold)
 
 
-def _tried(name: str, words: str, trajectories: Sequence[Numbers], ahead: int, scale: Numbers, model: SkipForecaster) -> Tried:
-    errors = _errors(model, trajectories, ahead, scale)
-    return Tried(name, words, errors, model.mean_skip_, _steps(model, ahead), model)
+def _error(one: Tried) -> float:
+    return float(np.mean(one.errors))
 
 
-def _tell(watch: Watch, tried: Callable[[SkipForecaster], Tried], share: float, model: SkipForecaster) -> None:
-    watch(share, tried(model))
+def _shown(name: str, words: str, asked: Sequence[Numbers], ahead: int, scale: Numbers, model: SkipForecaster) -> Tried:
+    steps = max(1, round(ahead / model.mean_skip_))
+    return Tried(name, words, np.zeros(0), model.mean_skip_, steps, model).judged(asked, ahead, scale)
 
 
-def _trained(model: SkipForecaster, train: Sequence[Numbers]) -> dict[str, NDArray[Any]]:
+def _simple(train: Sequence[Numbers], ahead: int, scale: Numbers) -> list[list[Tried]]:
+    """What a person would try first, each with its settings; not judged yet."""
+    now = np.concatenate([one[_first(one, ahead) : -ahead] for one in train]) / scale
+    last = np.concatenate([_last(one)[_first(one, ahead) : -ahead] for one in train]) / scale
+    ends = np.concatenate([one[ahead + _first(one, ahead) :] for one in train]) / scale
+    found = [[Tried(STILL, "", np.zeros(0), np.inf, 0, None)]]
+    for name, rows in ((RIDGE, now), (MOVING, np.concatenate([now, last], 1))):
+        fits = [(f"penalty {strength:g}", Ridge(strength).fit(rows, ends)) for strength in STRENGTHS]
+        found.append([Tried(name, words, np.zeros(0), ahead, 1, None, (model, scale)) for words, model in fits])
+    return found
+
+
+def _last(one: Numbers) -> Numbers:
+    """Each frame less the one before; 0 of the first, whose is unknown."""
+    return np.diff(one, axis=0, prepend=one[:1])
+
+
+class _Best:
+    """A network where validation stops it: as it was at its least error on the trajectories that settings are chosen on."""
+
+    def __init__(self, shown: Callable[[SkipForecaster], Tried], watch: Watch | None) -> None:
+        self._shown, self._watch = shown, watch
+        self.error, self.kept = np.inf, dict[str, NDArray[Any]]()
+
+    def look(self, share: float, model: SkipForecaster) -> None:
+        """Take in the network after a share of its training."""
+        one = self._shown(model)
+        if self._watch is not None:
+            self._watch(share, one)
+        error = float(np.mean(one.errors))
+        if error < self.error or not self.kept:
+            weights = {f"weights {place}": values for place, values in enumerate(model.weights_)}
+            self.error, self.kept = error, {**weights, "skip": np.array(model.mean_skip_)}
+
+
+def _trained(model: Watched, best: _Best, train: Sequence[Numbers]) -> dict[str, NDArray[Any]]:
     model.fit(train)
-    weights = {f"weights {place}": values for place, values in enumerate(model.weights_)}
-    return {**weights, "skip": np.array(model.mean_skip_), "evaluations": np.array(model.evaluations_)}
+    return {**best.kept, "evaluations": np.array(model.evaluations_)}
 
 
 def check_trajectories(trajectories: Sequence[Numbers], ahead: int | None = None) -> tuple[list[Numbers], int]:
@@ -293,40 +348,36 @@ def _shared(budget: Budget, ahead: int) -> dict[str, Any]:
     return {"hidden": budget.hidden, "steps": budget.steps, "evaluations": budget.evaluations, **rate}
 
 
-def _steps(model: SkipForecaster, ahead: int) -> int:
-    return max(1, round(ahead / model.mean_skip_))
-
-
 def _starts(one: Numbers, ahead: int) -> NDArray[np.int64]:
     """Starts of a trajectory, every half way along."""
-    return np.arange(0, len(one) - ahead, max(1, ahead // 2))
+    return np.arange(_first(one, ahead), len(one) - ahead, max(1, ahead // 2))
 
 
-def _errors(model: SkipForecaster, trajectories: Sequence[Numbers], ahead: int, scale: Numbers) -> NDArray[np.float64]:
-    predict = partial(model.predict, n_steps=_steps(model, ahead))
-    return _of_each(lambda frames: predict(frames)[:, -1], trajectories, ahead, scale)
+def _first(one: Numbers, ahead: int) -> int:
+    """The first frame whose last difference is known, if there is time to go from there."""
+    return int(len(one) > ahead + 1)
 
 
-def _of_each(
-    predict: Callable[[Numbers], Numbers], trajectories: Sequence[Numbers], ahead: int, scale: Numbers
-) -> NDArray[np.float64]:
+Predict = Callable[[Numbers, Numbers], Numbers]
+"""From states and their last differences, (n, D) each, to the states `ahead` frames later."""
+
+
+def _of_each(predict: Predict, trajectories: Sequence[Numbers], ahead: int, scale: Numbers) -> NDArray[np.float64]:
     """Return each trajectory's root mean squared error over its starts and features."""
     starts = [_starts(one, ahead) for one in trajectories]
-    frames = np.concatenate([one[at] for one, at in zip(trajectories, starts, strict=True)])
-    ends = np.concatenate([one[at + ahead] for one, at in zip(trajectories, starts, strict=True)])
-    squared = (((predict(frames) - ends) / scale) ** 2).mean(1)
-    last = np.cumsum([len(at) for at in starts])
-    return np.array([float(np.sqrt(part.mean())) for part in np.split(squared, last[:-1])])
+    frames, last, ends = (
+        np.concatenate([values[at + shift] for values, at in zip(some, starts, strict=True)])
+        for some, shift in ((trajectories, 0), ([_last(one) for one in trajectories], 0), (trajectories, ahead))
+    )
+    squared = (((predict(frames, last) - ends) / scale) ** 2).mean(1)
+    places = np.cumsum([len(at) for at in starts])
+    return np.array([float(np.sqrt(part.mean())) for part in np.split(squared, places[:-1])])
 
 
-def _same(frames: Numbers) -> Numbers:
-    return frames
-
-
-def _verdict(tried: Sequence[Tried], kept: Mapping[str, tuple[float, Any]], random_state: int, draws: int = 10_000) -> Verdict:
-    """Judge the adaptive candidate that does best where settings were chosen against the fixed one that does best there."""
+def _verdict(tried: Sequence[Tried], chosen_at: Mapping[str, float], random_state: int, draws: int = 10_000) -> Verdict:
+    """Judge the adaptive candidate that does best where settings were chosen against the simple one that does best there."""
     named = {one.name: one for one in tried}
-    ours, theirs = (named[min(names, key=lambda name: kept[name][0])] for names in (ADAPTIVE, FIXED))
+    ours, theirs = (named[min(names, key=lambda name: chosen_at[name])] for names in (ADAPTIVE, SIMPLE))
     rows = np.random.default_rng(random_state).integers(len(ours.errors), size=(draws, len(ours.errors)))
     gains = 100 * (1 - ours.errors[rows].mean(1) / theirs.errors[rows].mean(1))
     gain = 100 * (1 - float(ours.errors.mean() / theirs.errors.mean()))
@@ -339,17 +390,13 @@ def _verdict(tried: Sequence[Tried], kept: Mapping[str, tuple[float, Any]], rand
     else:
         word = "harms" if high < 0 else "cannot tell"
     differences = tuple((theirs.errors - ours.errors).tolist())
-    against = f"{theirs.name} ({theirs.setting})"
+    against = f"{theirs.name} ({theirs.setting})" if theirs.setting else theirs.name
     return Verdict(word, f"{ours.name} ({ours.setting})", against, gain, low, high, 2 * min(share, 1 - share), differences)
 
 
-def _told(verdict: Verdict, kept: Mapping[str, tuple[float, Any]], judged: int) -> tuple[Verdict, str]:
+def _told(verdict: Verdict, judged: int) -> tuple[Verdict, str]:
     """Return what may be said of a verdict, and why where that is nothing."""
-    if judged < JUDGED:
-        few = f"{judged} trajectories are too few to judge on: more would settle it, {SETTLING} in all at least."
-        return replace(verdict, word="cannot tell"), few
-    if verdict.word == "helps" and min(kept[name][0] for name in ADAPTIVE) >= kept[STILL][0]:
-        return replace(
-            verdict, word="cannot tell"
-        ), "A world that stands still did as well or better where settings were chosen."
-    return verdict, ""
+    if judged >= JUDGED:
+        return verdict, ""
+    few = f"{judged} trajectories are too few to judge on: more would settle it, {SETTLING} in all at least."
+    return replace(verdict, word="cannot tell"), few

@@ -1,4 +1,4 @@
-"""`Watched`: a forecaster that is shown while it trains, for who asks what it would have had if it had stopped early."""
+"""`Watched`: a forecaster that is shown while it trains, so that it can be stopped early."""
 
 from collections.abc import Callable
 from typing import Any

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mechlearn.tables.reading_in import NOTHING
+
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
-_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab"}
 """What parts the cells of a file's lines."""
@@ -62,7 +63,7 @@ def _written(cells: Sequence[str]) -> str:
     """How a column writes its decimals; nothing where it has none, or is no column of numbers."""
     marked = [cell for cell in cells if "," in cell or "." in cell]
     if not marked or not all(
-        _NUMBER.fullmatch(one) or _THOUSANDS.fullmatch(one) for one in cells if one.lower() not in _NOTHING
+        _NUMBER.fullmatch(one) or _THOUSANDS.fullmatch(one) for one in cells if one.lower() not in NOTHING
     ):
         return ""
     signs = {sign for cell in marked for sign in ".," if sign in cell}
@@ -91,14 +92,14 @@ def decimals_noted(names: Sequence[str], mark: str) -> list[str]:
 
 def values_of(cells: Sequence[str], text: bool = False) -> NDArray[Any]:
     """Return a column's cells as numbers or dates where all are, else as texts; None or NaN where there is nothing."""
-    present = [cell for cell in cells if cell.lower() not in _NOTHING]
+    present = [cell for cell in cells if cell.lower() not in NOTHING]
     if not text and present:
         found = _dates(cells, present) if all(_DATE.match(cell) for cell in present) else _numbers(cells, present)
         if found is not None:
             return found
     if not text and not present:
         return np.full(len(cells), np.nan)
-    return np.array([None if cell.lower() in _NOTHING else cell for cell in cells], dtype=object)
+    return np.array([None if cell.lower() in NOTHING else cell for cell in cells], dtype=object)
 
 
 def _dates(cells: Sequence[str], present: Sequence[str]) -> NDArray[Any] | None:
@@ -111,7 +112,7 @@ def _dates(cells: Sequence[str], present: Sequence[str]) -> NDArray[Any] | None:
     if len(zoned) > 1:
         return None
     each = iter(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment for moment in moments)
-    found = np.array([None if cell.lower() in _NOTHING else next(each) for cell in cells], dtype="datetime64[us]")
+    found = np.array([None if cell.lower() in NOTHING else next(each) for cell in cells], dtype="datetime64[us]")
     return found.astype("datetime64[D]") if all(len(cell) == _DAY for cell in present) else found
 
 
@@ -120,7 +121,7 @@ def _numbers(cells: Sequence[str], present: Sequence[str]) -> NDArray[Any] | Non
     if any("_" in cell for cell in present):
         return None
     try:
-        numbers = [float("nan") if cell.lower() in _NOTHING else float(cell) for cell in cells]
+        numbers = [float("nan") if cell.lower() in NOTHING else float(cell) for cell in cells]
     except ValueError:
         return None
     whole = len(present) == len(cells) and all(number.is_integer() and abs(number) < 2**53 for number in numbers)

@@ -1,5 +1,6 @@
 """Files to tables: CSV and npz by ourselves, Parquet by pyarrow or polars."""
 
+import codecs
 import csv
 import hashlib
 import re
@@ -7,17 +8,22 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechlearn.tables.reading import sizes
 from mechlearn.tables.reading.cells import MARKS, decimals_noted, labels_of, target_of, values_of, with_points
 from mechlearn.tables.reading_in import columns_of, nearest
 
 LARGEST = 2 * 2**30
 """Bytes of a file that is read into memory."""
+
+GUESSED = "The file's text is no UTF-8"
+"""How the note on a guessed encoding begins."""
 
 _LONG = 2**20
 """Letters of a line after which a quotation mark is taken to be left open."""
@@ -99,12 +105,18 @@ def read_noted(path: Path, keys: Collection[str] = (), target: str | None = None
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
         (piece,) = csv_chunks(path, None)
-        return table_of(piece, keys, target, key_of)
+        found, encoding = table_of(piece, keys, target, key_of), text_encoding(path)
+        guessed = f"{GUESSED}: it was read as {encoding}. Look whether accents are right."
+        return found._replace(notes=[*found.notes, *([] if encoding == "utf-8-sig" else [guessed])])
+    if kind in (".xlsx", ".xlsm"):
+        piece, notes = _sheet(path)
+        found = table_of(piece, keys, target, key_of)
+        return found._replace(notes=[*found.notes, *notes])
     if kind == ".parquet":
         return Loaded(columns_of(_parquet(path)), [], {})
     if kind == ".npz":
         return Loaded(columns_of(_as_columns(npz_arrays(path), path)), [], {})
-    raise ValueError(f"A table should be a .csv, .tsv, .parquet or .npz file. Found {path.name}. Convert it.")
+    raise ValueError(f"A table should be a .csv, .tsv, .xlsx, .parquet or .npz file. Found {path.name}. Convert it.")
 
 
 def table_of(piece: Piece, keys: Collection[str] = (), target: str | None = None, key_of: KeyOf | None = None) -> Loaded:
@@ -115,6 +127,43 @@ def table_of(piece: Piece, keys: Collection[str] = (), target: str | None = None
     return Loaded(columns, decimals_noted(decimals.commas, piece.mark), decimals.unclear)
 
 
+def _sheet(path: Path) -> tuple[Piece, list[str]]:
+    """The first sheet of a workbook, as cells of a file: values, not formulas."""
+    try:
+        from openpyxl import load_workbook  # noqa: PLC0415  # pyright: ignore  # an extra's
+    except ImportError:
+        raise ImportError("Reading Excel needs openpyxl; pip install 'mechlearn[excel]', or save the table as CSV.") from None
+    try:
+        book: Any = load_workbook(path, read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        rows = [(line, row) for line, row in enumerate(sheet.iter_rows(values_only=True), 1) if any(c is not None for c in row)]
+        book.close()
+    except (*_UNREADABLE, KeyError, IndexError) as error:
+        raise ValueError(f"A workbook should be one that Excel opens. Found {error} in {path.name}. Save it again.") from None
+    if len(rows) < 2:
+        raise ValueError(f"A table should have a row of names and rows below it. Found {len(rows)} in {path.name}.")
+    names = [_cell(one) for one in rows[0][1]]
+    while names and not names[-1]:
+        names.pop()
+    check_names(names)
+    cells = [[_cell(one) for one in row] for _, row in rows[1:]]
+    for (line, _), row in zip(rows[1:], cells, strict=True):
+        if any(row[len(names) :]):
+            raise ValueError(f"Rows should have {len(names)} cells, as many as names. Found more in row {line} of {path.name}.")
+    width = [(row + [""] * len(names))[: len(names)] for row in cells]
+    others = f"The workbook has {len(book.sheetnames)} sheets: the first, {book.sheetnames[0]!r}, was read."
+    return Piece(names, width, [line for line, _ in rows[1:]]), [others] if len(book.sheetnames) > 1 else []
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401  # of openpyxl
+    """A cell as a file has it: days without midnight, whole numbers without a point."""
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == datetime.min.time() else value.isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return "" if value is None else str(value).strip()
+
+
 def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of an npz file.
 
@@ -123,10 +172,12 @@ def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """
     try:
         # Opened here: of a damaged one NumPy leaves the handle open.
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        with path.open("rb") as opened:
+            sizes.check_npz(opened, path.name, LARGEST)
+            file = np.load(opened, allow_pickle=False)
             return {name: file[name] for name in file.files}
     except _UNREADABLE as error:
-        raise ValueError(_unread(path, error)) from None
+        raise ValueError(_sentence(path, error)) from None
 
 
 def npy_array(path: Path) -> NDArray[Any]:
@@ -137,9 +188,15 @@ def npy_array(path: Path) -> NDArray[Any]:
     """
     try:
         with path.open("rb") as file:
+            sizes.check_npy(file, path, LARGEST)
             return np.lib.format.read_array(file, allow_pickle=False)
     except _UNREADABLE as error:
-        raise ValueError(_unread(path, error)) from None
+        raise ValueError(_sentence(path, error)) from None
+
+
+def _sentence(path: Path, error: Exception) -> str:
+    """What is said of a file that is not read: our own sentence, where the error has one."""
+    return str(error) if " should " in str(error) and ". Found " in str(error) else _unread(path, error)
 
 
 def _unread(path: Path, error: Exception) -> str:
@@ -223,12 +280,21 @@ def csv_names(path: Path) -> list[str]:
     Raises:
         ValueError: none, or one that comes twice.
     """
-    with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
+    with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
         names = [name.strip() for name in next(csv.reader(file, delimiter=delimiter(path)), [])]
+    check_names(names)
+    return names
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse columns of one name.
+
+    Raises:
+        ValueError: if there are two.
+    """
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
-    return names
 
 
 @contextmanager
@@ -236,23 +302,32 @@ def _as_text(path: Path) -> Generator[None, None, None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        where = f"line {_other_line(path)} of {path.name}"
-        raise ValueError(f"A table's text should be UTF-8. Found {error.reason} in {where}. Save it as UTF-8.") from None
+        raise ValueError(
+            f"A table's text should be UTF-8, UTF-16 or cp1252. Found {error.reason} in {path.name}. Save it as UTF-8."
+        ) from None
     except csv.Error as error:
         raise ValueError(
             f"A quotation mark that opens a cell should be closed. Found {error} in {path.name}. Close it, or leave it out."
         ) from None
 
 
-def _other_line(path: Path) -> int:
-    """The first line that is no UTF-8, from 1."""
+def text_encoding(path: Path) -> str:
+    """Return how a file's text is encoded: UTF-8, or UTF-16 by its first bytes, else cp1252, or latin-1 if that fails."""
     with path.open("rb") as file:
-        for line, text in enumerate(file, 1):
-            try:
-                text.decode()
-            except UnicodeDecodeError as error:
-                return line + text[: error.start].count(b"\r")  # some files end their lines with this alone
-    return 1
+        start = file.read(4096)
+        if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "utf-16"
+        if start and start[1::2].count(0) > len(start) // 4:
+            return "utf-16-le"
+        file.seek(0)
+        possible = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8-sig", "cp1252")}
+        while piece := file.read(_LONG):
+            for name in list(possible):
+                try:
+                    possible[name].decode(piece, final=len(piece) < _LONG)
+                except UnicodeDecodeError:
+                    del possible[name]
+    return next(iter(possible), "latin-1")
 
 
 def delimiter(path: Path) -> str:
@@ -266,7 +341,7 @@ def delimiter(path: Path) -> str:
         ValueError: these lines are no UTF-8.
     """
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
+    with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
         names, row = _record(file), _record(file)
     if usual == "\t" and usual in names:
         return usual
@@ -293,7 +368,7 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
     """
     names, mark = csv_names(path), delimiter(path)
     piece, some = Piece(names, [], [], mark), False
-    with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
+    with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
         reader = csv.reader(file, delimiter=mark)
         next(reader, None)
         before = reader.line_num
@@ -328,13 +403,16 @@ def _ragged(cells: int, names: int, line: int, path: Path) -> str:
 def _parquet(path: Path) -> Any:  # noqa: ANN401  # a library's table
     try:
         from pyarrow import parquet  # noqa: PLC0415  # pyright: ignore  # an extra's
-
-        return parquet.read_table(path)
     except ImportError:
         pass
+    else:
+        with sizes.of_parquet(path):
+            sizes.check_parquet(parquet, path, LARGEST)
+            return parquet.read_table(path)
     try:
         import polars  # noqa: PLC0415  # pyright: ignore  # an extra's
-
-        return polars.read_parquet(path)
     except ImportError:
         raise ImportError("Reading Parquet needs pyarrow or polars; pip install pyarrow, or save the table as CSV.") from None
+    with sizes.of_parquet(path):
+        sizes.check_cells(polars.scan_parquet(path), path, LARGEST)
+        return polars.read_parquet(path)

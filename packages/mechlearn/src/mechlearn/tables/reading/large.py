@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechlearn.tables.reading import files
+from mechlearn.tables.reading import files, sizes
 from mechlearn.tables.reading.cells import texts_of, values_of, with_points
 from mechlearn.tables.reading.files import (
     Loaded,
@@ -138,9 +138,12 @@ def _pieces(
         found = read_table(path)
         yield {**found, **{RAW + name: found[name] for name in raw if name in found}}, ()
         return
-    for batch in parquet.ParquetFile(path).iter_batches(batch_size=rows):
-        found = columns_of(importlib.import_module("pyarrow").Table.from_batches([batch]))
-        yield {**found, **{RAW + name: found[name] for name in raw if name in found}}, ()
+    with sizes.of_parquet(path):
+        if path.stat().st_size <= files.LARGEST:
+            sizes.check_parquet(parquet, path, 8 * files.LARGEST)  # it comes in pieces
+        for batch in parquet.ParquetFile(path).iter_batches(batch_size=rows):
+            found = columns_of(importlib.import_module("pyarrow").Table.from_batches([batch]))
+            yield {**found, **{RAW + name: found[name] for name in raw if name in found}}, ()
 
 
 def _piece(piece: Piece, texts: Collection[str], numbers: Collection[str] | None, raw: Collection[str]) -> Columns:

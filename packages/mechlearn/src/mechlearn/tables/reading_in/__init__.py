@@ -1,6 +1,7 @@
 """Tables of people: columns of any kind to numbers, a target, and the sites that rows come from; what is refused, and why."""
 
 from mechlearn.tables.reading_in.cells import HUGE as HUGE
+from mechlearn.tables.reading_in.cells import NOTHING as NOTHING
 from mechlearn.tables.reading_in.cells import Numbers as Numbers
 from mechlearn.tables.reading_in.cells import as_numbers as as_numbers
 from mechlearn.tables.reading_in.cells import check_cells as check_cells
@@ -14,6 +15,8 @@ from mechlearn.tables.reading_in.columns import one_dimensional as one_dimension
 from mechlearn.tables.reading_in.encoding import Column as Column
 from mechlearn.tables.reading_in.encoding import Encoding as Encoding
 from mechlearn.tables.reading_in.encoding import encoding_of as encoding_of
+from mechlearn.tables.reading_in.encoding import refusals as refusals
+from mechlearn.tables.reading_in.encoding import refuse_all as refuse_all
 from mechlearn.tables.reading_in.notes import CLASSES as CLASSES
 from mechlearn.tables.reading_in.notes import COPIES as COPIES
 from mechlearn.tables.reading_in.notes import IDENTIFIERS as IDENTIFIERS

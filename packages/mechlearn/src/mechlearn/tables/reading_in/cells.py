@@ -1,9 +1,9 @@
 """Cells of a table: which are missing, what a column holds, and those that no table may hold."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,12 @@ HUGE = 1e150
 MOSTLY, CODES = 0.9, 20
 """Share of numbers from which a column of texts is taken for one of numbers with cells to mend; different whole numbers up to
 which they may be codes instead, as a target's are classes."""
+
+NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+"""Texts, in small letters, that say that an input is missing, in files and in frames; of targets and sites only "" does."""
+
+_PAIR = re.compile(r"\d+\s*/\s*\d+")
+"""Two numbers in a cell, such as 130/85."""
 
 _UNIT = re.compile(r"[+-]?\d*[.,]?\d+\s*([^\s\d.,]\D{0,9})")
 """A number with something behind it, such as 5 mg."""
@@ -34,7 +40,7 @@ def kind(values: NDArray[Any]) -> str:
     present = values[~is_missing(values)]
     if values.dtype.kind == "U" or all(isinstance(value, str) for value in present):
         return "texts"
-    if all(isinstance(value, int | float | np.number | np.bool_) for value in present):
+    if all(isinstance(value, int | float | np.number | np.bool_ | Decimal) for value in present):
         return "numbers"
     if any(hasattr(value, "isoformat") for value in present):
         return "dates"
@@ -53,14 +59,14 @@ def as_numbers(values: NDArray[Any]) -> Numbers:
 
 
 def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return True where a value is None, NaN, or another kind of nothing that differs from itself."""
+    """Return True where a value is None, NaN, NaT or pandas' NA."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind in "mM":
         return np.isnat(values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
-    return np.array([value is None or type(value).__name__ == "NAType" or _is_nan(value) for value in values], dtype=bool)
+    return np.array([_is_nothing(value) for value in values], dtype=bool)
 
 
 def numbers_rows(values: NDArray[Any]) -> bool:
@@ -69,8 +75,10 @@ def numbers_rows(values: NDArray[Any]) -> bool:
     return whole and len(np.unique(values)) == len(values)
 
 
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _is_nothing(value: object) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas'
+        return True
+    return isinstance(value, float | np.floating | Decimal | np.datetime64 | np.timedelta64) and bool(value != value)  # noqa: PLR0124
 
 
 def check_cells(columns: Mapping[str, NDArray[Any]], most: int = 50) -> None:
@@ -84,11 +92,20 @@ def check_cells(columns: Mapping[str, NDArray[Any]], most: int = 50) -> None:
         ValueError: numbers that are infinite or above `HUGE`, or numbers with some texts among them.
     """
     for name, values in columns.items():
-        what = kind(values)
-        if what == "numbers":
-            check_finite(name, values)
-        elif what == "texts":
-            check_strays(name, values, counted(values), most)
+        check_column(name, values, most)
+
+
+def check_column(name: str, values: NDArray[Any], most: int = 50) -> None:
+    """Refuse one column's cells, as `check_cells` does.
+
+    Raises:
+        ValueError: that.
+    """
+    what = kind(values)
+    if what == "numbers":
+        check_finite(name, values)
+    elif what == "texts":
+        check_strays(name, values, counted(values), most)
 
 
 def check_finite(name: str, values: NDArray[Any]) -> None:
@@ -122,6 +139,7 @@ def check_finite(name: str, values: NDArray[Any]) -> None:
 
 def check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int, way_out: str = CODED) -> None:
     """Refuse numbers with some texts among them, or a unit behind; codes as 1, 2, 3 and X are categories (`_are_codes`)."""
+    _check_pairs(name, counts)
     _check_units(name, counts)
     numbers = {text for text in counts if is_number(text)}
     comma = {text for text in counts if text not in numbers and is_number(text.replace(",", ".", 1))}
@@ -130,11 +148,22 @@ def check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: in
     if len(numbers) == len(counts) or meant < least * counts.total() or _are_codes(numbers, set(counts) - numbers):
         return
     point = ", with a point for the decimal comma," if comma else ""
+    if any(text[:1] in "<>" for text in set(counts) - numbers):
+        point += ", with the limit itself or half of it for one such as <0.6,"
     raise ValueError(
         f"A column should hold numbers or categories. Found numbers in {sum(counts[text] for text in numbers)} of "
         f"{counts.total()} filled cells of {name!r}, and texts in the others, {strays(values)}. Mend these "
         f"cells{point} or {way_out}."
     )
+
+
+def _check_pairs(name: str, counts: Counter[str]) -> None:
+    pairs = [text for text in counts if _PAIR.fullmatch(text)]
+    if len(pairs) > 1 and sum(counts[text] for text in pairs) >= MOSTLY * counts.total():
+        raise ValueError(
+            f"A cell should hold one number or category. Found two numbers in {name!r}, such as {pairs[0]!r}. Make a column of "
+            "each, or leave the column out."
+        )
 
 
 def _check_units(name: str, counts: Counter[str]) -> None:

@@ -1,6 +1,8 @@
 """Columns of any kind to numbers: what a model keeps, to encode another table alike."""
 
 import re
+import shlex
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechlearn.tables.reading_in.cells import Numbers, as_numbers, check_finite, check_strays, counted, is_missing, kind, strays
+from mechlearn.tables.reading_in.cells import (
+    Numbers,
+    as_numbers,
+    check_column,
+    check_finite,
+    counted,
+    is_missing,
+    is_number,
+    kind,
+    strays,
+)
 from mechlearn.tables.reading_in.columns import nearest
 from mechlearn.tables.reading_in.sites import named
 
@@ -93,20 +105,45 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
     Raises:
         ValueError: dates, numbers with some texts among them, or more texts than `most`: names and free text are no categories.
     """
+    refuse_all(refusals(columns, most))
     found: list[Column] = []
     for name, values in columns.items():
-        what, missing = kind(values), bool(is_missing(values).any())
-        if what == "dates":
-            raise ValueError(_dates(name))
-        if what == "numbers":
-            found.append(Column(name, missing=missing))
-            continue
-        if what == "others":
-            raise TypeError(
-                f"Columns should hold numbers or texts. Found {type(values[0]).__name__} in {name!r}. Leave it out."
-            )
-        found.append(Column(name, _categories(name, values, most), missing))
+        categories = None if kind(values) == "numbers" else tuple(sorted(counted(values)))
+        found.append(Column(name, categories, bool(is_missing(values).any())))
     return Encoding(tuple(found))
+
+
+def refusals(columns: Mapping[str, NDArray[Any]], most: int = 50) -> dict[str, str]:
+    """Return a sentence for each column that cannot be encoded.
+
+    Args:
+        columns: by name.
+        most: categories of a column of texts.
+    """
+    found: dict[str, str] = {}
+    for name, values in columns.items():
+        try:
+            check_column(name, values, most)
+            _check_encodable(name, values, most)
+        except ValueError as error:
+            found[name] = str(error)
+    return found
+
+
+def refuse_all(sentences: Mapping[str, str]) -> None:
+    """Refuse columns, all in one list, with the options that leave them out.
+
+    Raises:
+        ValueError: if there is one.
+    """
+    if not sentences:
+        return
+    first = next(iter(sentences.values()))
+    if len(sentences) == 1:
+        raise ValueError(first)
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name in sentences)
+    listed = "\n".join(f"  {sentence}" for sentence in sentences.values())
+    raise ValueError(f"{len(sentences)} columns cannot be used as they are:\n{listed}\nMend them, or leave all out: {drops}")
 
 
 def _dates(name: str) -> str:
@@ -116,14 +153,19 @@ def _dates(name: str) -> str:
     )
 
 
-def _categories(name: str, values: NDArray[Any], most: int) -> tuple[str, ...]:
-    counts = counted(values)
-    if counts and all(_DATE.match(text) for text in counts):
+def _check_encodable(name: str, values: NDArray[Any], most: int) -> None:
+    what = kind(values)
+    counts = counted(values) if what == "texts" else Counter[str]()
+    if what == "dates" or (counts and all(_DATE.match(text) for text in counts)):
         raise ValueError(_dates(name))
-    check_strays(name, values, counts, most)
+    if what == "others":
+        found = type(values[~is_missing(values)][0]).__name__
+        raise ValueError(f"Columns should hold numbers or texts. Found {found} in {name!r}. Leave it out: --drop '{name}'.")
+    if len(counts) > most and all(map(is_number, counts)):
+        found = f"texts of them in {name!r}, such as {next(iter(counts))!r}"
+        raise ValueError(f"Numbers should be numbers. Found {found}. Convert them, or leave them out: --drop '{name}'.")
     if len(counts) > most:
         raise ValueError(
             f"A column of texts should hold at most {most} categories. Found {len(counts)} in {name!r}. "
             f"Group them, or leave the column out: --drop '{name}'."
         )
-    return tuple(sorted(counts))

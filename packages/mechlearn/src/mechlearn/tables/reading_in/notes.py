@@ -1,4 +1,6 @@
 """Sentences on a table: what was done to it, and what in it should be looked at."""
+# scikit-learn has no stubs
+# pyright: reportMissingTypeStubs=false
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 
-from mechlearn.tables.reading_in.cells import Numbers, is_missing, is_number, numbers_rows
+from mechlearn.tables.reading_in.cells import Numbers, as_numbers, is_missing, is_number, kind, numbers_rows
 from mechlearn.tables.reading_in.encoding import Encoding
 from mechlearn.tables.reading_in.sites import LEAST
 
@@ -43,6 +46,8 @@ def no_inputs(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list
     for name, values in columns.items():
         if _is_same(values, target) or _goes_with(_places(values), codes):
             notes.append(f"{name} {TELLING}, value by value. If it is known only when the target is, --drop '{name}'.")
+        elif (told := _filled_only(values, target, codes)) or (told := _ranks(values, codes)):
+            notes.append(f"{name} {TELLING}: {told}. If it is known only when the target is, --drop '{name}'.")
         elif numbers_rows(values):
             notes.append(f"{name} {IDENTIFIERS}, a whole number in each row and none of them twice. If it is, --drop '{name}'.")
     return notes
@@ -56,6 +61,43 @@ def _places(values: NDArray[Any]) -> NDArray[np.int64]:
     all_places = np.full(len(values), len(found), dtype=np.int64)
     all_places[~absent] = places
     return all_places
+
+
+CHANCE = 1e-6
+"""How unlikely it should be that all rows with a filled cell have one class."""
+
+GOOD = 0.98
+"""AUC from which one column alone is too good to be true."""
+
+
+def _filled_only(values: NDArray[Any], target: NDArray[Any], codes: NDArray[np.int64]) -> str:
+    """In words, whether a column is filled in, or empty, only where the target is one class, as `time_of_death` is."""
+    gone = is_missing(values)
+    if codes.max() >= FEW_CLASSES:
+        return ""
+    for word, rows in (("filled in", ~gone), ("empty", gone)):
+        if rows.any() and not rows.all() and len(np.unique(codes[rows])) == 1:
+            place = int(codes[rows][0])
+            if float(np.mean(codes == place)) ** int(rows.sum()) < CHANCE:
+                return f"it is {word} only where the target is {target[codes == place][0]}"
+    return ""
+
+
+def _ranks(values: NDArray[Any], codes: NDArray[np.int64]) -> str:
+    """In words, whether a column of numbers parts two classes nearly without an error."""
+    if codes.max() != 1 or kind(values) != "numbers":
+        return ""
+    numbers = as_numbers(values)
+    known = ~np.isnan(numbers)
+    if known.sum() < LEAST or len(np.unique(codes[known])) < 2:
+        return ""
+    found = float(roc_auc_score(codes[known], numbers[known]))
+    good = max(found, 1 - found)
+    return f"alone it has an AUC of {good:.3f}, which is too good to be true" if good >= GOOD else ""
+
+
+FEW_CLASSES = 20
+"""Values of a target up to which they are classes here."""
 
 
 def _is_same(values: NDArray[Any], target: NDArray[Any]) -> bool:
@@ -99,7 +141,7 @@ def notes_on(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: ND
     return notes
 
 
-def repeated(x: Numbers, y: Numbers) -> list[str]:
+def repeated(x: Numbers, y: Numbers, site: NDArray[np.int64]) -> list[str]:
     """Return a sentence on rows that are there more than once; none where so many are alike by chance.
 
     By chance: unless some column tells a hundred rows apart and copies are more than twice as many as pairs of rows that
@@ -107,16 +149,18 @@ def repeated(x: Numbers, y: Numbers) -> list[str]:
     """
     rows = np.column_stack([x, y]) + 0.0  # -0.0 becomes 0.0
     hashes = np.fromiter((hash(row.tobytes()) for row in rows), np.int64, len(rows))
-    first = np.sort(np.unique(hashes, return_index=True)[1])
-    copies = len(rows) - len(first)
+    _, where, back = np.unique(hashes, return_index=True, return_inverse=True)
+    first = np.sort(where)
+    copies, across = len(rows) - len(first), int((site != site[where][back]).sum())
     if not copies:
         return []
     alike = [_alike(column) for column in rows[first[:: max(1, len(first) // 2000)]].T]
     if min(alike) > 0.01 or copies <= len(rows) ** 2 * math.prod(alike):
         return []
+    apart = f" {across} of them are at another site, which is then no new one." if across else ""
     return [
-        f"{copies} of {len(rows)} rows are {COPIES}. Tests count them as new evidence, so that all here looks surer than it "
-        "is: leave copies out, unless they are cases of their own."
+        f"{copies} of {len(rows)} rows are {COPIES}.{apart} Tests count them as new evidence, so that all here looks "
+        "surer than it is: leave copies out, unless they are cases of their own."
     ]
 
 

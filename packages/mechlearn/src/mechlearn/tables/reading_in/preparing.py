@@ -59,11 +59,10 @@ class Table:
         """(n,) positions in `classes`, or the numbers."""
         return self.y[:, 0] if self.classes is None else self.y.argmax(1)
 
-    def sites_of(self, x: Numbers, y: Numbers, weights: Numbers | None = None) -> Sites:
+    def sites_of(self, x: Numbers, y: Numbers) -> Sites:
         """Return this table's sites with standardised numbers in single precision."""
-        each = np.ones(len(x)) if weights is None else weights
-        single = [torch.tensor(values, dtype=torch.float32) for values in (x, y, each)]
-        return Sites(single[0], single[1], self.sizes, single[2], self.task)
+        single = [torch.tensor(values, dtype=torch.float32) for values in (x, y)]
+        return Sites(single[0], single[1], self.sizes, torch.ones(len(x)), self.task)
 
 
 def prepare(
@@ -107,7 +106,7 @@ def prepare(
     naming = [*naming, *sites_spelt]
     notes = [*rare_classes(codes, classes), *no_inputs(columns, target), *placeholders(columns, target)]
     notes += [*(units(columns, named) if compared else []), *spelt]
-    notes += [*notes_on(columns, encoding, labels, x), *repeated(x, codes), *small, *naming]
+    notes += [*notes_on(columns, encoding, labels, x), *repeated(x, codes, site if compared else 0 * site), *small, *naming]
     return Table(x, encoding.names, codes, classes, site, known, judged, tuple(notes), tuple(naming))
 
 

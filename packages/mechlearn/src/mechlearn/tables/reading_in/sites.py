@@ -1,6 +1,7 @@
 """What sites are called, and which are too small to be asked on their own."""
 
 import math
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,22 @@ SMALL = "(small sites)"
 
 
 def site_names(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return what the rows' sites are called: "(missing)" where none is named, and 1.0 is 1."""
-    return np.array(["(missing)" if gone else named(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
+    """Return what the rows' sites are called: "(missing)" where none is named, and 1.0 is 1.
+
+    An empty text names none. Spellings of one text that Unicode takes for the same are one site. Where a site is really called
+    "(missing)" the rows without one are "(no site)".
+    """
+    gone = is_missing(labels) | np.array([isinstance(label, str) and not label.strip() for label in labels], dtype=bool)
+    names = [None if lost else named(label) for label, lost in zip(labels, gone, strict=True)]
+    nowhere = "(no site)" if "(missing)" in names else "(missing)"
+    return np.array([nowhere if name is None else name for name in names])
 
 
 def named(label: object) -> str:
     """Return a label as text; a column of whole numbers is one of floats where some are missing."""
     number = float(label) if isinstance(label, float | np.floating) else math.nan
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else str(label)
+    whole = number.is_integer() and abs(number) < 2**53
+    return str(int(number)) if whole else unicodedata.normalize("NFC", str(label))
 
 
 def pooled(names: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:

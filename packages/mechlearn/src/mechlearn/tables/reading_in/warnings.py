@@ -27,8 +27,8 @@ DIFFERENT = 5
 def placeholders(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list[str]:
     """Return a sentence for each column of numbers with a value, such as -999, that comes often and far from all others.
 
-    Far is farther from the nearest than nine tenths of the others are wide. Nobody can tell a code from a measurement by this
-    alone, so that nothing is changed; 0 is never said, as it often means none.
+    Far is farther from the nearest than nine tenths of the others are wide. A code repeats 7, 8 or 9, or is the only number
+    below 0: a company's 10,000 is none. Nobody can tell a code from a measurement by this alone, so that nothing is changed.
 
     Args:
         columns: by name.
@@ -55,7 +55,7 @@ def _far(numbers: Numbers) -> list[tuple[float, int]]:
     found: list[tuple[float, int]] = []
     for place, beside in ((0, 1), (-1, -2)):
         value, count = float(values[place]), int(counts[place])
-        if value == 0 or not max(OFTEN, SHARE * len(numbers)) <= count <= len(numbers) / 2:
+        if not _is_code(value, values) or not max(OFTEN, SHARE * len(numbers)) <= count <= len(numbers) / 2:
             continue
         others = numbers[numbers != value]
         low, high = np.quantile(others, (0.05, 0.95))  # another code among them must not hide this one
@@ -63,6 +63,12 @@ def _far(numbers: Numbers) -> list[tuple[float, int]]:
         if abs(value - float(values[beside])) > width:
             found.append((value, count))
     return found
+
+
+def _is_code(value: float, values: Numbers) -> bool:
+    """Whether somebody may have made it up: 9, 99, 888, 7777 and so on, or below 0 where nothing else is."""
+    digits = f"{abs(value):.10g}"
+    return (len(set(digits)) == 1 and digits[0] in "789") or (value < 0 and bool((values[values != value] >= 0).all()))
 
 
 def units(columns: Mapping[str, NDArray[Any]], names: NDArray[Any]) -> list[str]:

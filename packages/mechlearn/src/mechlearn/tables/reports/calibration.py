@@ -1,21 +1,14 @@
 """Are probabilities what they say they are, site by site? Of rows that the model had not seen.
 
-Where sites must agree all candidates are trained with classes that weigh the same, as balanced accuracy does; but for
-networks every site counts the same, too, so that classes weigh what they do in the mean of the sites. Before
-probabilities are compared with what happened, the classes' shares among the judged rows are put back, as `mechlearn predict`
-does with those among the rows trained on (`mechlearn.tables.saving.models.put_back`), so that what is left is a site's own: its
-base rate, and how sure one may be of the model there. Where privileged columns teach, classes weigh what they are, and nothing
-is put back.
+Classes weigh what they are in training of any candidate, so that probabilities are compared with what happened as they are.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading_in import Numbers, Table
-from mechlearn.tables.saving.models import put_back
 
 PARTS, FEW = 8, 20
 """Points of the curve; rows below which a slope is not said."""
@@ -37,9 +30,9 @@ class Pairs(NamedTuple):
     event: str
 
 
-def calibrated(table: Table, prediction: Numbers, method: str, prior: Sequence[float] | None = None) -> dict[str, Any]:
-    """Return a table by site and a curve over all judged rows, as plain values; the last argument is `put_back`'s."""
-    said = by_site(table, pairs_of(table, prediction, prior=prior))
+def calibrated(table: Table, prediction: Numbers, method: str) -> dict[str, Any]:
+    """Return a table by site and a curve over all judged rows, as plain values."""
+    said = by_site(table, pairs_of(table, prediction))
     return {"calibration": {"method": method, "rows_only": False, "numbers": False, **said}}
 
 
@@ -54,20 +47,17 @@ def by_site(table: Table, pairs: Pairs) -> dict[str, Any]:
     return {"event": pairs.event, "sites": sites, "curve": curve(pairs)}
 
 
-def pairs_of(table: Table, prediction: Numbers, balanced: bool = True, prior: Sequence[float] | None = None) -> Pairs:
+def pairs_of(table: Table, prediction: Numbers) -> Pairs:
     """Return what was said of each row and what happened: of two classes the second, of more the one chosen.
 
     Args:
         table: with the target.
         prediction: (n, K) probabilities, or numbers cut off at 0 and 1 in their place; NaN where a row was not judged.
-        balanced: whether classes weighed otherwise in training than they are frequent, so that their shares are put back.
-        prior: of the classes in training; the same for all, if None.
     """
     if table.classes is None:
         return Pairs(prediction[:, 0], table.y[:, 0], "the target")
-    judged = np.isfinite(prediction[:, 0])
-    shares = table.y[judged].mean(0) if balanced and judged.any() else np.ones(table.y.shape[1])
-    said = put_back(prediction, shares, prior)
+    said = np.clip(prediction, 0, 1)
+    said = said / np.maximum(said.sum(1, keepdims=True), 1e-300)
     if len(table.classes) == 2:
         return Pairs(said[:, 1], table.y[:, 1], str(table.classes[1]))
     chosen = np.nan_to_num(said).argmax(1)

@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.comparing import UNIT
-from mechlearn.tables.distilling.comparing import REFERENCES, Asked, Found, compare_taught, fitted, splits_of
+from mechlearn.tables.distilling.comparing import UNTAUGHT, Asked, Found, compare_taught, fitted, splits_of
 from mechlearn.tables.distilling.students import TRAINING
 from mechlearn.tables.reading_in import Numbers, Table, encoding_of, pooled, prepare, site_names
 from mechlearn.tables.reports.calibration import by_site, pairs_of
 from mechlearn.tables.reports.questions import Answer, Columns, Question
 from mechlearn.tables.reports.steps import encoded_steps
-from mechlearn.tables.saving.models import Model
+from mechlearn.tables.saving.cards import can_keep
+from mechlearn.tables.saving.models import Model, shares_of
 from mechlearn.tables.verdict import MORE, Verdict, judge
-
-UNTAUGHT = ("ridge", "vote without privileged columns", "network")
-"""What needs no privileged columns, and is preferred where it does as well."""
 
 INDEPENDENT = (
     "Rows are taken to be independent. Where several are of one person, machine or place, scores are too good: name the column "
@@ -63,12 +61,14 @@ def distill_answer(
     whose = None if sites is None else site_names(np.asarray(sites))[_order(len(target))]
     asked = Asked(table, known, question.seed, question.training or TRAINING, _apart(whose) if together else None)
     found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
-    verdicts = {name: _judged(found.scores, name) for name, other in REFERENCES.items() if {name, other} <= set(found.scores)}
+    simple = [name for name in UNTAUGHT if name in found.scores]
+    verdicts = {name: judge(found.scores, name, simple, found.overlap) for name in found.scores if name not in UNTAUGHT}
     verdict = _chosen(verdicts, found.scores)
     method = verdict.method if verdict.word == "helps" else _simplest(found.scores)
     facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}
+    asked = replace(asked, settings=found.settings)
     kept, warned = fitted(asked, method), _mixed(asked, whose, folds)
-    model = Model(encoding_of(inputs), table.classes, kept.arrays, kept.scores, facts)
+    model = Model(encoding_of(inputs), table.classes, kept.arrays, kept.scores, facts, kept.estimator, shares_of(table))
     shown = {
         "sentence": _in_folds(verdict.sentence, asked.whose is not None),
         "word": verdict.word,
@@ -76,7 +76,7 @@ def distill_answer(
         "target": question.target,
         "privileged": names,
         "votes": _largest_first(kept.votes or fitted(asked, "vote").votes),
-        "unit": UNIT[table.task].replace("the pooled linear model's", "ridge's"),
+        "unit": UNIT[table.task],
         "candidates": _candidates(found, verdicts),
         "others": [_in_folds(one.sentence, asked.whose is not None) for one in verdicts.values() if one is not verdict],
         "rows": len(target),
@@ -124,7 +124,7 @@ def _what_a_fold_is(asked: Asked, folds: int) -> str:
     held, every = [len(np.unique(asked.whose[test])) for test in tests], len(np.unique(asked.whose))
     each = f"{min(held)}" if min(held) == max(held) else f"{min(held)} to {max(held)}"
     one_class = sum(len(np.unique(asked.table.labels[test])) < 2 for test in tests) if asked.table.classes is not None else 0
-    single = f" {one_class} of them hold one class only: the score there is how much of it was found." if one_class else ""
+    single = f" {one_class} of them hold one class only, and have no score." if one_class else ""
     return (
         f"{len(tests)} folds; each is all rows of {each} of the {every} environments, so that none of these is trained on and "
         f"held out at once.{single}"
@@ -168,11 +168,7 @@ def calibration_of(table: Table, prediction: Numbers, sites: NDArray[Any] | None
     found, site = np.unique(pooled(names)[0], return_inverse=True)
     shown = tuple(f"site {e + 1}" for e in range(len(found))) if anonymous and sites is not None else tuple(found.tolist())
     by = replace(table, site=site[_order(rows)], sites=shown)
-    return by_site(by, pairs_of(by, prediction, balanced=False))
-
-
-def _judged(scores: Mapping[str, Sequence[float]], name: str) -> Verdict:
-    return judge(scores, name, REFERENCES[name], [one for one in UNTAUGHT if one in scores])
+    return by_site(by, pairs_of(by, prediction))
 
 
 def _chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
@@ -181,9 +177,10 @@ def _chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float
 
 
 def _simplest(scores: Mapping[str, Sequence[float]]) -> str:
-    """The vote without privileged columns, unless another one that needs none is a point better."""
-    usual = UNTAUGHT[1]
-    best = max((name for name in UNTAUGHT if name in scores), key=lambda name: float(np.mean(scores[name])))
+    """The vote without privileged columns, unless another one that needs none, and can be kept, is a point better."""
+    usual = "vote without privileged columns"
+    some = [name for name in UNTAUGHT if name in scores and (name != "boosting" or can_keep(f"pooled {name}"))]
+    best = max(some, key=lambda name: float(np.mean(scores[name])))
     return best if np.mean(scores[best]) >= np.mean(scores[usual]) + MORE else usual
 
 
@@ -191,6 +188,7 @@ def _in_folds(sentence: str, together: bool) -> str:
     """The verdict's sentence where the unit is a fold of rows; how many more would settle it says nothing then."""
     first, _, _ = sentence.partition(" About ")
     first, _, _ = first.partition(" More sites")
+    first, _, _ = first.partition(" Sites like")
     unseen = "on environments it had not seen" if together else "on rows it had not seen"
     return first.replace("on sites it had not seen", unseen).replace("sites", "folds")
 

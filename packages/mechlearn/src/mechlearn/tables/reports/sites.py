@@ -27,7 +27,7 @@ from mechlearn.tables.reading_in import (
 from mechlearn.tables.reports.calibration import calibrated
 from mechlearn.tables.reports.questions import Answer, Columns, Question
 from mechlearn.tables.saving.cards import can_keep
-from mechlearn.tables.saving.models import Model, model_of, prior_of
+from mechlearn.tables.saving.models import Model, model_of
 from mechlearn.tables.training_rules.penalties import fishr, penalised
 from mechlearn.tables.verdict import AGREEING, FEWEST, MARGIN, MORE, t_interval
 
@@ -70,12 +70,11 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     found = without(found, tuple(BESIDE))
     method = to_keep(found)
     facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
-    whole = Fold(table, -1, training, question.seed)
+    whole = Fold(table, -1, training, question.seed, found.settings)
     model = model_of(method, whole, encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
-    shown["sentence"] = " ".join([*untried(found), found.verdict.sentence, *beside_pooled(found)])
     shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
-    shown |= calibrated(table, found.predictions[method], method, prior_of(method, whole))
+    shown |= calibrated(table, found.predictions[method], method)
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
     return Answer(shown, found.verdict, model)
@@ -123,31 +122,6 @@ def _beside(found: Comparison) -> list[str]:
         f"{', '.join(shown)}: for comparison only. The verdict is not drawn from them and none is kept, as every further "
         "question is one more chance to be fooled."
     ]
-
-
-def untried(found: Comparison) -> list[str]:
-    """A sentence where there was no time for agreement: the verdict is of something else then."""
-    left = [name for name in ("AND-mask", "Cochran's Q") if name not in found.scores]
-    if "AND-mask" not in left:
-        return []
-    what = "Agreement" if len(left) == 2 else left[0]
-    return [f"{what} was not tried: it would have taken more than its share of the budget, and --budget gives more."]
-
-
-def beside_pooled(found: Comparison) -> list[str]:
-    """A sentence on the best pooled candidate, where something helps and was held against another one."""
-    verdict, scores = found.verdict, found.scores
-    best = max((name for name in POOLED if name in scores), key=lambda name: float(np.mean(scores[name])))
-    if verdict.word != "helps" or best in (verdict.against, verdict.method):
-        return []
-    differences = np.subtract(scores[verdict.method], scores[best])
-    gain, interval = float(differences.mean()), t_interval(differences)
-    than = f"{abs(gain):.1f} points {'better' if gain >= 0 else 'worse'} than {best}, the best pooled candidate here"
-    if interval is None:
-        return [f"It was {than}."]
-    low, high = interval
-    unsettled = ": that includes 0, so that it is not established to be better than that" if low <= 0 <= high else ""
-    return [f"It was {than} (95 % interval {low:+.1f} to {high:+.1f}){unsettled}."]
 
 
 def to_keep(found: Comparison) -> str:

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from mechlearn.nn.saving import safetensors, sha256, write_at_once
+from mechlearn.nn.saving import read_at_most, safetensors, sha256, write_at_once
 from mechlearn.tables.reading_in import Column, Encoding
+from mechlearn.tables.saving.checks import check_arrays, parsed_card
 from mechlearn.tables.saving.models import Model, Stepping
 
-FORMAT = 2
-"""Of the card; another one is refused. 1 had no estimators of scikit-learn's."""
+FORMAT = 3
+"""Of the card; another one is refused. 1 had no estimators of scikit-learn's, in 2 classes weighed the same."""
 
 TYPES = ("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",)
 """What may be in a file of skops beside the types that skops itself trusts."""
@@ -82,7 +83,6 @@ def _described(model: Model | Stepping) -> dict[str, Any]:
         "shares": None if model.shares is None else list(model.shares),
         "columns": [asdict(column) for column in model.encoding.columns],
         "unused": list(model.unused),
-        "prior": None if model.prior is None else list(model.prior),
     }
 
 
@@ -92,7 +92,7 @@ def load(folder: Path) -> Model | Stepping:
     Raises:
         FileNotFoundError: no card there.
         ValueError: a card of another format, weights that are not those of the card, or trees of types or with branches that
-            none of ours has.
+            none of ours has; weights that are not finite, or not of the card's shapes.
         ImportError: safetensors is not installed, or skops where it is needed.
     """
     card = _card(folder / "card.json")
@@ -100,8 +100,24 @@ def load(folder: Path) -> Model | Stepping:
         raise ValueError(f"A model should be of format {FORMAT}. Found {card.get('format')!r} in {folder.name}. Fit it again.")
     if sealed(card)["card"] != card.get("card"):
         raise ValueError(f"A card should be as it was written. Found {folder.name}'s changed. Fit again.")
-    arrays = safetensors("numpy").load(_as_named(folder / "weights.safetensors", card["weights"]))
-    own = {"format", "classes", "scores", "shares", "columns", "unused", "prior"}
+    card = parsed_card(card, folder.name)
+    model = _made(folder, card, _weights(folder, card))
+    check_arrays(model, folder.name)
+    return model
+
+
+def _weights(folder: Path, card: Mapping[str, Any]) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    content = _as_named(folder / "weights.safetensors", card["weights"])
+    try:
+        return safetensors("numpy").load(content)
+    except ImportError:
+        raise
+    except Exception as error:  # safetensors has an error of its own, which is no ValueError
+        raise ValueError(f"Weights should be safetensors'. Found {error} in {folder.name}. Fit again.") from None
+
+
+def _made(folder: Path, card: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Model | Stepping:
+    own = {"format", "classes", "scores", "shares", "columns", "unused"}
     own |= {"weights", "versions", "states", "estimator", "card"}
     facts = {name: value for name, value in card.items() if name not in own}
     if "states" in card:
@@ -113,17 +129,18 @@ def load(folder: Path) -> Model | Stepping:
     classes = None if card["classes"] is None else tuple(card["classes"])
     estimator = None
     if "estimator" in card:
-        estimator = _estimator(_as_named(folder / "estimator.skops", card["estimator"]), len(arrays["mean"]), folder.name)
-    # Not on older cards: these three.
-    shares, prior = (None if card.get(name) is None else tuple(card[name]) for name in ("shares", "prior"))
-    unused = tuple(card.get("unused", ()))
-    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator, shares, unused, prior)
+        wide = sum(len(one.names) for one in columns)
+        estimator = _estimator(_as_named(folder / "estimator.skops", card["estimator"]), wide, folder.name)
+    shares = None if card["shares"] is None else tuple(card["shares"])
+    return Model(Encoding(columns), classes, arrays, card["scores"], facts, estimator, shares, tuple(card["unused"]))
 
 
 def _card(path: Path) -> Mapping[str, Any]:
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        card = json.loads(read_at_most(path, 2**24))
+    except RecursionError:
+        raise ValueError(f"A card should be flat. Found JSON nested too deeply in {path.parent.name}. Fit again.") from None
+    except ValueError as error:
         raise ValueError(
             f"A card should be JSON. Found {error} in {path.parent.name}. The file was changed: fit again."
         ) from None
@@ -133,7 +150,7 @@ def _card(path: Path) -> Mapping[str, Any]:
 
 
 def _as_named(path: Path, wanted: str) -> bytes:
-    content = path.read_bytes()
+    content = read_at_most(path, 2**31)
     if sha256(content) != wanted:
         raise ValueError(
             f"Weights should be those that the card names. Found others in {path.parent.name}. The file was changed: fit again."

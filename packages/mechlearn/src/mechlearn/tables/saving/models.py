@@ -6,7 +6,7 @@ Of trajectories it is one network, which is stepped.
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from mechlearn.tables.candidates import NETWORKS, Fold, boosted, linear_model, probabilities
-from mechlearn.tables.reading_in import Encoding, Numbers, Scaling, as_numbers
+from mechlearn.tables.reading_in import Encoding, Numbers, Scaling, Table, as_numbers
 
 SAVED = ("pooled linear", "pooled boosting", "pooled network", "screening", "AND-mask", "Cochran's Q")
 """Candidates that can be kept; boosting with skops."""
@@ -37,11 +37,8 @@ class Model:
         scores: "probabilities" where outputs are logits to be averaged as probabilities, else "numbers".
         facts: what the card says beside: verdict, method, data digest.
         estimator: of scikit-learn, in the place of weights.
-        shares: of the classes in training, where they weighed the same there; None where nothing is to be put back, or where a
-            model was kept before shares were.
+        shares: of the classes in training; None of numbers.
         unused: columns of the table that have no say; they are not of the encoding, and no table needs them.
-        prior: of the classes in training, what each weighed there, 1 in all; None where all weighed the same. They differ where
-            every site counts the same, and classes have other shares in small sites than in large ones.
     """
 
     encoding: Encoding
@@ -52,22 +49,14 @@ class Model:
     estimator: Any = None
     shares: tuple[float, ...] | None = None
     unused: tuple[str, ...] = ()
-    prior: tuple[float, ...] | None = None
 
     @property
     def word(self) -> str:
-        """What a class's number is: "probability", "score", or "balanced score" where weighed classes' shares are not known."""
-        if self.scores != "probabilities":
-            return "score"
-        weighed = self.shares is None and self.facts.get("method") in SAVED  # privileged columns' methods weigh no classes
-        return "balanced score" if weighed else "probability"
-
-    def said(self, outputs: Numbers) -> Numbers:
-        """Return outputs as they are shown: probabilities with the classes' shares put back, where these are known."""
-        return outputs if self.shares is None else put_back(outputs, np.array(self.shares), self.prior)
+        """What a class's number is: "probability" or "score"."""
+        return "probability" if self.scores == "probabilities" else "score"
 
     def outputs(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
-        """Return (n, K) probabilities or scores of classes, as these weighed in training, or (n, 1) numbers.
+        """Return (n, K) probabilities or scores of classes, or (n, 1) numbers.
 
         Raises:
             ValueError: columns that are missing or of another kind.
@@ -103,21 +92,11 @@ class Model:
     def predicted(self, table: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Return (n,) labels or numbers."""
         found = self.outputs(table)
-        return found[:, 0] if self.classes is None else np.array(self.classes)[found.argmax(1)]
+        return found[:, 0] if self.classes is None else np.array(self.classes)[self.places(found)]
 
-
-def put_back(prediction: Numbers, shares: Numbers, prior: Sequence[float] | Numbers | None = None) -> Numbers:
-    """Return (n, K) probabilities of what learnt from classes of other weights, as they are where classes have these shares.
-
-    Saerens et al. 2002, equation 4, with known shares; numbers are cut off at 0 and 1.
-
-    Args:
-        prediction: (n, K) probabilities, or numbers in their place.
-        shares: (K,) of the classes.
-        prior: (K,) of the classes in training; the same for all, if None.
-    """
-    found = np.clip(prediction, 0, 1) * (shares if prior is None else shares / np.maximum(prior, 1e-300))
-    return found / np.maximum(found.sum(1, keepdims=True), 1e-300)
+    def places(self, outputs: Numbers) -> NDArray[np.int64]:
+        """Return (n,) of each row the class whose probability is highest for its share in training: cut at the base rate."""
+        return (outputs / np.maximum(1.0 if self.shares is None else np.array(self.shares), 1e-300)).argmax(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +146,7 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
     """
     mean_spread, estimator = fold_scaling(fold), None
     if method == "pooled boosting":
-        arrays, estimator = {}, boosted(fold)
+        arrays, estimator = {}, boosted(fold.x, fold.y, fold.seed, fold.table.classes is not None)
     elif method == "pooled linear":
         arrays = _linear_arrays(linear_model(fold), fold)
     else:
@@ -176,20 +155,14 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
         arrays = {name: values.double().numpy() for name, values in params.items()}
         if dropped is not None:
             arrays["0.weight"] = np.where(dropped, 0.0, arrays["0.weight"])
-    scores, shares = ("numbers", None) if fold.table.classes is None else ("probabilities", _shares(fold))
+    scores = "numbers" if fold.table.classes is None else "probabilities"
     encoding, arrays, unused = _pruned(encoding, {**mean_spread, **arrays})
-    prior = prior_of(method, fold)
-    return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares, unused, prior)
+    return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares_of(fold.table), unused)
 
 
-def prior_of(method: str, fold: Fold) -> tuple[float, ...] | None:
-    """Return what each class weighs for a candidate, 1 in all; None where all weigh the same, or there are none."""
-    pooled = method in ("pooled linear", "pooled boosting")
-    return None if pooled or fold.table.classes is None else tuple(fold.prior.tolist())
-
-
-def _shares(fold: Fold) -> tuple[float, ...]:
-    return tuple(fold.table.y[fold.trained_on].mean(0).tolist())
+def shares_of(table: Table) -> tuple[float, ...] | None:
+    """Return what share of the rows each class has; None of numbers."""
+    return None if table.classes is None else tuple(table.y.mean(0).tolist())
 
 
 def _pruned(encoding: Encoding, arrays: Mapping[str, Numbers]) -> tuple[Encoding, Mapping[str, Numbers], tuple[str, ...]]:

@@ -3,19 +3,38 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mechlearn.tables.fitting import Task
+from mechlearn.tables.transport.drop import Drop
 from mechlearn.tables.transport.evaluation import YARDSTICK, Failure
 from mechlearn.tables.transport.intervals import ALIKE, FEWEST, Interval, mean_over_sites
+from mechlearn.tables.transport.labelled import Curve
+from mechlearn.tables.transport.methods import NAMES as METHODS
 from mechlearn.tables.transport.room import WORTH, Room
 from mechlearn.tables.transport.scored import Scored
 from mechlearn.tables.transport.scores import NAMES
 
 NOTHING = "There is nothing to win by training differently"
 """What is said where the room holds nothing worth it."""
+
+
+class SiteMean(NamedTuple):
+    """A site's mean target, or share of a class, and what the best simple candidate predicted without it.
+
+    Attributes:
+        name: of the site.
+        rows: how many there are.
+        said: predicted; NaN where it failed.
+        found: observed.
+    """
+
+    name: str
+    rows: int
+    said: float
+    found: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +50,10 @@ class Transport:
         kept: the simple candidate that is best on all sites, the one to train.
         chosen: how often each simple candidate was the yardstick, over folds.
         room: what the site's own rows would add; None where it is unknown.
+        curve: what 5 to 50 labelled rows of the new site are worth; None where no site has enough.
+        drop: from random folds to left-out sites, by cause; None where it is unknown.
+        means: of each site.
+        event: what these are of.
         failures: what could not be fitted.
         notes: sentences on the table.
     """
@@ -42,6 +65,10 @@ class Transport:
     kept: str
     chosen: Mapping[str, int]
     room: Room | None
+    curve: Curve | None
+    drop: Drop | None
+    means: tuple[SiteMean, ...]
+    event: str
     failures: tuple[Failure, ...]
     notes: tuple[str, ...]
 
@@ -51,10 +78,21 @@ class Transport:
         return NAMES[self.task][0]
 
     @property
+    def error_name(self) -> str:
+        """Return what is lower for what is better."""
+        return NAMES[self.task][1]
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return the verdict: what to expect, each further candidate beside the best simple one, the room, labelled rows."""
+        mine = [name for name in self.own if name not in METHODS]
+        asked = mine[0] if len(mine) == 1 else YARDSTICK
+        return [_expected(self, asked, self.candidates[asked]), *_compared(self), _room(self), *_labelled(self)]
+
+    @property
     def verdict(self) -> str:
         """Return the answer, in one paragraph."""
-        asked = self.own[0] if len(self.own) == 1 else YARDSTICK
-        return " ".join([_expected(self, asked, self.candidates[asked]), *_compared(self), _room(self)])
+        return " ".join(self.sentences)
 
     def gain(self, name: str, over: str) -> tuple[float, Interval | None]:
         """Return how many points a candidate is better than another one, over the sites that both have, and its interval."""
@@ -70,10 +108,11 @@ class Transport:
         lines = [f"{score + ' at':<{width}}  left-out sites  the next one [90 %]  random folds     gap  {error}"]
         for name, one in self.candidates.items():
             interval = _bracket(one.next_site).strip() or "none"
-            numbers = f"{one.mean:14.2f}  {interval:>19}  {one.random:12.2f}  {one.gap:6.2f}  {one.error:.3g}"
+            gap = 0.0 if abs(one.gap) < 0.005 else one.gap  # no -0.00
+            numbers = f"{one.mean:14.2f}  {interval:>19}  {one.random:12.2f}  {gap:6.2f}  {one.error:.3g}"
             lines.append(f"{name:<{width}}  {numbers}")
         worst = ", ".join(f"{name} ({value:.2f})" for name, value in self.candidates[YARDSTICK].worst)
-        return [*lines, f"Worst sites of {YARDSTICK}: {worst or 'unknown'}."]
+        return [*lines, f"Worst sites of {YARDSTICK}: {worst or 'unknown'}.", *_curve_lines(self)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -88,13 +127,18 @@ class Transport:
             "own": list(self.own),
             "candidates": {name: one.as_dict() for name, one in self.candidates.items()},
             "room": None if self.room is None else self.room.as_dict(),
+            "curve": None if self.curve is None else self.curve.as_dict(),
+            "drop": None if self.drop is None else self.drop.as_dict(),
+            "means": [{**one._asdict(), "said": one.said if math.isfinite(one.said) else None} for one in self.means],
+            "event": self.event,
             "failures": [asdict(one) for one in self.failures],
             "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
         """Return the verdict, a line a candidate, and the notes."""
-        return "\n".join([self.verdict, "", *self.lines(), "", *map(str, self.failures), *self.notes]).rstrip()
+        cause = [] if self.drop is None else [self.drop.sentence]
+        return "\n".join([self.verdict, "", *self.lines(), "", *cause, *map(str, self.failures), *self.notes]).rstrip()
 
 
 def _expected(found: Transport, asked: str, one: Scored) -> str:
@@ -123,15 +167,19 @@ def _random(one: Scored) -> str:
 
 
 def _compared(found: Transport) -> list[str]:
+    """Say how a candidate does beside the best simple one; of more than two the best one only."""
+    gains = {name: found.gain(name, YARDSTICK) for name in found.own}
+    known = {name: one for name, one in gains.items() if math.isfinite(one[0])}
+    names, of = list(known), ""
+    if len(known) > 2:
+        names, of = [max(known, key=lambda name: known[name][0])], f", the best of {len(known)} further candidates,"
     said: list[str] = []
-    for name in found.own:
-        mean, interval = found.gain(name, YARDSTICK)
-        if not math.isfinite(mean):
-            continue
+    for name in names:
+        mean, interval = known[name]
         less = "better" if mean >= 0 else "worse"
         sure = interval is not None and (interval.low > 0 or interval.high < 0)
         told = "" if sure else ", which may be chance"
-        said.append(f"{name} is {abs(mean):.1f} points {less} than the best simple candidate{_points(interval)}{told}.")
+        said.append(f"{name}{of} is {abs(mean):.1f} points {less} than the best simple candidate{_points(interval)}{told}.")
     return said
 
 
@@ -146,6 +194,32 @@ def _room(found: Transport) -> str:
         return f"There is something to win ({numbers}): what the site's own labelled rows add is the most to hope for."
     why = f"; below {FEWEST} sites there is no interval" if room.interval is None else ""
     return f"One cannot tell whether there is anything to win by training differently ({numbers}{why})."
+
+
+def _labelled(found: Transport) -> list[str]:
+    """What the most labelled rows up to twenty are worth, with the error where the score does not move."""
+    point = None if found.curve is None else found.curve.at(20)
+    if point is None:
+        return []
+    rows = f"{'Twenty' if point.rows == 20 else point.rows} labelled rows of a new site"
+    gain = f"{rows} would be worth {point.gain:+.1f} points{_points(point.interval)}"
+    error = NAMES[found.task][1]
+    if round(point.gain, 1) <= 0 and point.relief >= 0.01:
+        return [f"{rows} would not move its {found.score_name}, and lower its {error} by {100 * point.relief:.0f} %."]
+    if round(point.gain, 1) <= 0:
+        return [f"{rows} would be worth nothing."]
+    return [f"{gain}."]
+
+
+def _curve_lines(found: Transport) -> list[str]:
+    """Lines with what labelled rows are worth, a way each."""
+    if found.curve is None:
+        return []
+    sizes = [one.rows for one in next(iter(found.curve.points.values()))]
+    lines = ["", f"{'labelled rows of the new site, points':<38}" + "".join(f"{size:>8}" for size in sizes)]
+    for name, points in found.curve.points.items():
+        lines.append(f"{name:<38}" + "".join(f"{one.gain:>+8.1f}" for one in points))
+    return lines
 
 
 def _bracket(interval: Interval | None) -> str:

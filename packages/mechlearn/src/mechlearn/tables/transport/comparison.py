@@ -3,20 +3,52 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mechlearn.arguments import check_whole
+from mechlearn.arguments import check_positive, check_whole
 from mechlearn.tables.fitting import Task
-from mechlearn.tables.reading_in import Table, prepare
-from mechlearn.tables.transport.answer import Transport
+from mechlearn.tables.reading_in import Table, one_dimensional, pooled, prepare, site_names
+from mechlearn.tables.transport.answer import SiteMean, Transport
+from mechlearn.tables.transport.columns import notes_on_second_level, notes_on_units, second_level, unit_ratios
+from mechlearn.tables.transport.drop import drop
 from mechlearn.tables.transport.evaluation import YARDSTICK, Prediction, Trials, merit, on_random_rows, on_sites
 from mechlearn.tables.transport.folds import held_out, of_sites
-from mechlearn.tables.transport.learners import SIMPLE, own_learners, simple_learners
-from mechlearn.tables.transport.room import MOST, room
+from mechlearn.tables.transport.labelled import labelled_rows
+from mechlearn.tables.transport.learners import DEFAULT, own_learners, simple_learners
+from mechlearn.tables.transport.plans import FULL, planned, processes, seconds_each, told_of
+from mechlearn.tables.transport.room import room
 from mechlearn.tables.transport.scored import scored
 from mechlearn.tables.transport.scores import NAMES
+
+
+class Effort(NamedTuple):
+    """How much may be fitted, and who is told.
+
+    Attributes:
+        budget: seconds of fitting; if it is short, grids shrink first, then folds, and a note says so. None for no limit.
+        jobs: processes that fit at once; None for all cores where fitting takes long. Results do not depend on it.
+        progress: called with how many of how many fits are done.
+    """
+
+    budget: float | None = None
+    jobs: int | None = 1
+    progress: Callable[[int, int], None] | None = None
+
+    def checked(self) -> "Effort":
+        """Return it, if it can be.
+
+        Raises:
+            TypeError, ValueError: if a budget is not positive.
+        """
+        if self.budget is not None:
+            check_positive("budget", self.budget)
+        return self
+
+
+EVERYTHING = Effort()
 
 
 def transport(
@@ -25,63 +57,119 @@ def transport(
     groups: Any,  # noqa: ANN401
     candidates: Mapping[str, Any] | None = None,
     *,
-    simple: Sequence[str] = tuple(SIMPLE),
+    simple: Sequence[str] = DEFAULT,
     task: Task | None = None,
     random_state: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    effort: Effort = EVERYTHING,
 ) -> Transport:
     """Ask what a model will do at the next site, and what could be won by training differently.
 
-    Every site is left out once, by itself up to 25 sites, else in ten folds of sites. Columns become numbers as in `compare`;
-    candidates see these, NaN where one is missing, and classes as whole numbers from 0.
+    Every site is left out once, by itself up to 25 sites, else in ten folds of sites. Nothing of a left-out site has a part in
+    what predicts it: settings and the best simple candidate are chosen on validation sites. From nine folds on they are chosen
+    once for a fifth of the folds, on the sites outside these. Columns become numbers as in `compare`; candidates see these, NaN
+    where one is missing, and classes as whole numbers from 0.
 
     Args:
         X: a data frame, columns by name, or a matrix.
         y: the target.
         groups: the site of each row.
-        candidates: by name estimators of scikit-learn's kind, compared beside the simple ones.
+        candidates: by name estimators of scikit-learn's kind, compared beside the simple ones, or None for one of
+            `methods.NAMES`. Where X is a pandas frame they see its rows and columns; what fits with `groups` is told sites.
         simple: of `SIMPLE`; the best of them, chosen on validation sites, is the yardstick.
         task: "classification" or "regression"; from the target if None.
         random_state: seed of everything random.
-        progress: called with how many of how many folds are done.
+        effort: how much may be fitted, by how many processes.
 
     Raises:
         TypeError, ValueError: if the table cannot be asked, or a candidate is none.
+        ImportError: if a candidate needs a package that is not installed.
     """
     check_whole("random_state", random_state)
-    return transport_table(prepare(X, y, groups, task), candidates or {}, simple, random_state, progress)
+    frame = X.iloc[order_of(groups, len(X))] if hasattr(X, "iloc") else None
+    return transport_table(prepare(X, y, groups, task), candidates or {}, simple, random_state, effort, frame)
+
+
+def order_of(groups: Any, rows: int) -> NDArray[np.int64]:  # noqa: ANN401
+    """Return the places of a prepared table's rows in what it was prepared from."""
+    names, _ = pooled(site_names(one_dimensional("groups", groups, rows)))
+    return np.argsort(np.unique(names, return_inverse=True)[1], kind="stable")
 
 
 def transport_table(
     table: Table,
     candidates: Mapping[str, Any],
-    simple: Sequence[str] = tuple(SIMPLE),
+    simple: Sequence[str] = DEFAULT,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    effort: Effort = EVERYTHING,
+    frame: Any = None,  # noqa: ANN401  # of pandas
 ) -> Transport:
-    """Ask a prepared table; the arguments are those of `transport`.
+    """Ask a prepared table; the arguments are those of `transport`, and a frame with the table's rows in its order.
 
     Raises:
         TypeError, ValueError: if it cannot be asked, or a candidate is none.
     """
-    sites = held_out(table)
+    sites, effort = held_out(table), effort.checked()
     undefined = _undefined(table, sites)
-    places, *streams = [np.random.default_rng([seed, place]) for place in range(4)]
-    folds = of_sites(sites, places)
-    at_random = max(2, min(10, len(folds)))
-    told = _counter(progress, len(folds) + at_random + min(MOST, len(sites) - len(undefined)))
+    places, *streams = [np.random.default_rng([seed, place]) for place in range(6)]
     simples, own = simple_learners(simple, table.task, seed % 2**32), own_learners(candidates, table.task, seed % 2**32)
-    trials = [Trials(table, simples, own, stream, told) for stream in streams]
+    plan, expected, jobs = FULL, 0.0, effort.jobs or 1
+    if effort.budget is not None or effort.jobs is None:
+        seconds = seconds_each(table, [*simples, *own], sites, frame)
+        plan, expected = planned(simples, own, len(sites), seconds, effort.budget or np.inf)
+        jobs = effort.jobs or processes(expected)
+    simples = [plan.thinned(one) for one in simples]
+    total = sum(plan.fits(one, len(sites), one in simples) for one in (*simples, *own))
+    total += plan.room_fits(len(sites) - len(undefined))
+    told = _counter(effort.progress, total)
+    trials = [Trials(table, simples, own, stream, told, jobs, frame) for stream in streams[:3]]
+    folds = of_sites(sites, places, plan.folds, plan.each)
     apart = on_sites(trials[0], folds)
-    mixed = on_random_rows(trials[1], at_random).predictions
+    mixed = on_random_rows(trials[1], max(2, min(plan.mixed, len(folds)))).predictions
     found = {one.name: scored(table, sites, apart.predictions[one.name], mixed[one.name]) for one in (*own, *simples)}
     kept = max((one.name for one in simples), key=lambda name: _merit(table, sites, apart.predictions[name]))
     best = {YARDSTICK: scored(table, sites, apart.predictions[YARDSTICK], mixed[kept])}
-    space = room(trials[2], apart)
-    chosen = dict(Counter(name for name, _ in apart.yardstick))
+    space = room(trials[2], apart, plan.asked, plan.weights)
+    curve = labelled_rows(table, apart, streams[3])
+    unseen = apart.predictions[YARDSTICK]
+    split = drop(table, sites, unseen, mixed[kept], streams[4])
+    chosen = dict(Counter(choice.best for choice in apart.choices))
     failed = tuple(dict.fromkeys(one for trial in trials for one in trial.failures))
     said, names = (*_chosen_by_rows(table), *undefined, *_others(table)), tuple(table.sites[site] for site in sites)
-    return Transport(table.task, names, {**best, **found}, tuple(candidates), kept, chosen, space, failed, said)
+    notes = [*notes_on_units(unit_ratios(table)), *notes_on_second_level(second_level(table), len(sites))]
+    said = (*notes, *told_of(plan, expected, effort.budget), *said)
+    means, event = _means(table, sites, unseen)
+    if effort.progress is not None:
+        effort.progress(total, total)  # small tables need fewer fits than were expected
+    return Transport(
+        task=table.task,
+        sites=names,
+        candidates={**best, **found},
+        own=tuple(candidates),
+        kept=kept,
+        chosen=chosen,
+        room=space,
+        curve=curve,
+        drop=split,
+        means=means,
+        event=event,
+        failures=failed,
+        notes=said,
+    )
+
+
+def _means(table: Table, sites: Sequence[int], said: Prediction) -> tuple[tuple[SiteMean, ...], str]:
+    """What was predicted and observed at each site on average, and what it is the mean of."""
+    rows = {site: table.site == site for site in sites}
+    if table.classes is None:
+        predicted, found, event = said, table.y[:, 0], "Mean of the target"
+    else:
+        place = 1 if len(table.classes) == 2 else int(table.y.sum(0).argmax())
+        predicted, found, event = said[:, place], table.y[:, place], f"Share of {table.classes[place]}"
+    means = [
+        SiteMean(table.sites[site], int(own.sum()), float(predicted[own].mean()), float(found[own].mean()))
+        for site, own in rows.items()
+    ]
+    return tuple(means), event
 
 
 def _merit(table: Table, sites: Sequence[int], said: Prediction) -> float:

@@ -1,16 +1,17 @@
 """Every candidate on folds of whole sites and on random folds; which simple one is best is chosen inside, on other sites."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed  # pyright: ignore[reportMissingTypeStubs]
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading_in import Table
-from mechlearn.tables.transport.folds import Rows, inner, of_rows
-from mechlearn.tables.transport.learners import Learner, predicted
+from mechlearn.tables.transport.folds import Rows, blocks, inner, of_rows
+from mechlearn.tables.transport.learners import Fit, Learner, tried
 from mechlearn.tables.transport.scores import error, score
 
 Prediction = NDArray[np.float64]
@@ -45,7 +46,9 @@ class Trials:
         simple: candidates of which the best is the yardstick.
         own: others.
         generator: of inner folds.
-        told: called after each outer fold.
+        told: called after each fit.
+        jobs: processes that fit at once.
+        frame: the same rows as a pandas data frame, for a person's own candidates; None for the table's numbers.
     """
 
     table: Table
@@ -53,6 +56,8 @@ class Trials:
     own: Sequence[Learner]
     generator: Generator
     told: Callable[[], None]
+    jobs: int = 1
+    frame: Any = None
     failures: list[Failure] = field(default_factory=list[Failure])
 
     def empty(self) -> Prediction:
@@ -60,38 +65,35 @@ class Trials:
         shape = self.table.y.shape if self.table.classes is not None else self.table.y.shape[:1]
         return np.full(shape, np.nan)
 
-    def tried(self, name: str, setting: Any, train: Rows, asked: Rows, fold: str) -> Prediction:  # noqa: ANN401  # an estimator
-        """Return predictions for some rows, or NaN and a failure more."""
-        try:
-            return predicted(setting, self.table, train, asked)
-        except Exception as problem:  # of anybody's code: the others go on
-            sentence = str(problem).strip().splitlines() or [""]
-            self.failures.append(Failure(name, fold, f"{type(problem).__name__}: {sentence[0]}".removesuffix(": ")))
-            return self.empty()[asked]
+    def made(self, fits: Sequence[Fit]) -> list[NDArray[np.float64] | str]:
+        """Return what each fit predicts, or why it failed."""
+        found: list[NDArray[np.float64] | str] = []
+        every: Any = (tried(self.table, fit, self.frame) for fit in fits)
+        if self.jobs > 1 and len(fits) > 1:
+            every = Parallel(self.jobs, return_as="generator")(delayed(tried)(self.table, fit, self.frame) for fit in fits)
+        for one in every:
+            found.append(one)
+            self.told()
+        return found
 
-    def chosen(self, learner: Learner, train: Rows, folds: Sequence[Rows], always: bool = False) -> tuple[Any, float]:
-        """Return a candidate's setting that is best on validation folds, and how good it is there.
+    def failed(self, name: str, fold: str, sentence: str) -> None:
+        """Keep what failed."""
+        self.failures.append(Failure(name, fold, sentence))
 
-        Args:
-            learner: the candidate.
-            train: training rows.
-            folds: of these the ones to validate on, each by what the other training rows teach.
-            always: whether to validate where there is one setting only.
-        """
-        if len(learner.settings) == 1 and not always:
-            return learner.settings[0], 0.0
-        merits = [self._merit(setting, train, folds) for setting in learner.settings]
-        best = int(np.argmax(merits))
-        return learner.settings[best], merits[best]
 
-    def _merit(self, setting: Any, train: Rows, folds: Sequence[Rows]) -> float:  # noqa: ANN401  # an estimator
-        said = self.empty()
-        for fold in folds:
-            try:
-                said[fold] = predicted(setting, self.table, np.setdiff1d(train, fold), fold)
-            except Exception:  # it is not chosen then; fails it on all training rows, too, that is told
-                return -np.inf
-        return merit(self.table, train, said)
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What validation chose for some folds, on none of the rows that these hold out.
+
+    Attributes:
+        settings: of each candidate its estimator.
+        best: the simple candidate that is best on validation folds.
+        said: of validated rows what `best` said of them, unseen; NaN elsewhere.
+    """
+
+    settings: Mapping[str, Any]
+    best: str
+    said: Prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +103,12 @@ class Outcome:
     Attributes:
         predictions: of each candidate, by what had not seen the rows.
         folds: the sites of each fold of sites; none for random folds.
-        yardstick: of each fold of sites the simple candidate that was best on validation sites, and its estimator.
+        choices: of each fold.
     """
 
     predictions: dict[str, Prediction]
-    folds: Sequence[Sequence[int]] = ()
-    yardstick: Sequence[tuple[str, Any]] = ()
+    folds: Sequence[Sequence[int]]
+    choices: Sequence[Choice]
 
 
 YARDSTICK = "best simple"
@@ -127,38 +129,108 @@ def merit(table: Table, rows: Rows, said: Prediction) -> float:
     return -float(np.mean([error(table.labels[own], said[own]) for own in by_site]))
 
 
-def on_sites(trials: Trials, folds: Sequence[Sequence[int]]) -> Outcome:
-    """Hold out whole sites: settings and the yardstick are chosen on validation sites among the others."""
+def on_sites(trials: Trials, folds: Sequence[Sequence[int]], within: int = 3) -> Outcome:
+    """Hold out whole sites: settings and the yardstick are chosen on validation sites outside the fold's block.
+
+    Args:
+        trials: the table and its candidates.
+        folds: sites that are left out together.
+        within: validation folds.
+    """
     table = trials.table
-    said = {one.name: trials.empty() for one in (*trials.simple, *trials.own)} | {YARDSTICK: trials.empty()}
-    best: list[tuple[str, Any]] = []
-    for fold in folds:
-        asked = np.flatnonzero(np.isin(table.site, fold))
-        train = np.flatnonzero(~np.isin(table.site, fold))
-        names = [table.sites[site] for site in fold]
-        where = f"without site {names[0]}" if len(names) == 1 else f"without {len(names)} sites, {names[0]} among them"
-        within = inner(table, train, trials.generator)
-        choices = [(one, *trials.chosen(one, train, within, len(trials.simple) > 1)) for one in trials.simple]
-        for one, setting, _ in choices:
-            said[one.name][asked] = trials.tried(one.name, setting, train, asked, where)
-        for one in trials.own:
-            said[one.name][asked] = trials.tried(one.name, one.settings[0], train, asked, where)
-        first, setting, _ = max(choices, key=lambda choice: choice[2])
-        said[YARDSTICK][asked] = said[first.name][asked]
-        best.append((first.name, setting))
-        trials.told()
-    return Outcome(said, folds, best)
+    asked = [np.flatnonzero(np.isin(table.site, fold)) for fold in folds]
+    names = [[table.sites[site] for site in fold] for fold in folds]
+    where = [f"without site {one[0]}" if len(one) == 1 else f"without {len(one)} sites, {one[0]} among them" for one in names]
+    choices = _choices(trials, asked, blocks(len(folds)), lambda rows: inner(table, rows, trials.generator, within), True)
+    said = _held_out(trials, asked, choices, where)
+    best = trials.empty()
+    for rows, choice in zip(asked, choices, strict=True):
+        best[rows] = said[choice.best][rows]
+    return Outcome({**said, YARDSTICK: best}, folds, choices)
 
 
-def on_random_rows(trials: Trials, count: int) -> Outcome:
-    """Hold out rows at random, as cross-validation does; settings are chosen on random rows, too."""
-    table, every = trials.table, np.arange(len(trials.table.site))
-    said = {one.name: trials.empty() for one in (*trials.simple, *trials.own)}
-    for place, asked in enumerate(of_rows(table, every, count, trials.generator)):
-        train = np.setdiff1d(every, asked)
-        within = of_rows(table, train, 3, trials.generator)
-        for one in (*trials.simple, *trials.own):
-            setting, _ = trials.chosen(one, train, within)
-            said[one.name][asked] = trials.tried(one.name, setting, train, asked, f"on random fold {place + 1} of {count}")
-        trials.told()
-    return Outcome(said)
+def on_random_rows(trials: Trials, count: int, within: int = 3) -> Outcome:
+    """Hold out rows at random, as cross-validation does; settings are chosen on random rows outside the fold's block, too."""
+    table = trials.table
+    asked = of_rows(table, np.arange(len(table.site)), count, trials.generator)
+    where = [f"on random fold {place + 1} of {len(asked)}" for place in range(len(asked))]
+    halves = blocks(len(asked), most=2, each=2)
+    choices = _choices(trials, asked, halves, lambda rows: of_rows(table, rows, within, trials.generator), False)
+    return Outcome(_held_out(trials, asked, choices, where), (), choices)
+
+
+def _held_out(trials: Trials, asked: Sequence[Rows], choices: Sequence[Choice], where: Sequence[str]) -> dict[str, Prediction]:
+    """Fit each candidate with what was chosen for each fold on all other rows, and predict the fold."""
+    learners = (*trials.simple, *trials.own)
+    every = np.arange(len(trials.table.site))
+    places = [(fold, one) for fold in range(len(asked)) for one in learners]
+    fits = [
+        Fit(choices[fold].settings[one.name], np.setdiff1d(every, asked[fold]), asked[fold], named=one.named)
+        for fold, one in places
+    ]
+    said = {one.name: trials.empty() for one in learners}
+    for (fold, one), found in zip(places, trials.made(fits), strict=True):
+        if isinstance(found, str):
+            trials.failed(one.name, where[fold], found)
+        else:
+            said[one.name][asked[fold]] = found[0]
+    return said
+
+
+def _choices(
+    trials: Trials,
+    asked: Sequence[Rows],
+    parts: Sequence[Sequence[int]],
+    within: Callable[[Rows], Sequence[Rows]],
+    always: bool,
+) -> list[Choice]:
+    """Choose every candidate's setting, and the best simple one, once for the folds of each block, on the rows outside it.
+
+    Args:
+        trials: the table and its candidates.
+        asked: rows that each fold holds out.
+        parts: the folds of each block.
+        within: from rows outside a block to validation folds of them.
+        always: whether candidates with a single setting are validated, too: what the best one says unseen is needed.
+    """
+    every = np.arange(len(trials.table.site))
+    rest = [np.setdiff1d(every, np.concatenate([asked[fold] for fold in part])) for part in parts]
+    folds = [within(rows) for rows in rest]
+    wanted = [one for one in trials.simple if always or len(one.settings) > 1 or one.stages]
+    places = [
+        (block, one, place, fold)
+        for block in range(len(parts))
+        for one in wanted
+        for place in range(len(one.settings))
+        for fold in range(len(folds[block]))
+    ]
+    fits = [
+        Fit(one.settings[place], np.setdiff1d(rest[block], folds[block][fold]), folds[block][fold], one.stages)
+        for block, one, place, fold in places
+    ]
+    said: dict[tuple[int, str, int], Prediction] = {}
+    for (block, one, place, fold), found in zip(places, trials.made(fits), strict=True):
+        stages = max(1, len(one.stages))
+        whole = said.setdefault((block, one.name, place), np.stack([trials.empty()] * stages))
+        if not isinstance(found, str):  # it is not chosen then; fails it on all training rows, too, that is told
+            whole[:, folds[block][fold]] = found
+    chosen = [_chosen(trials, rows, {key[1:]: one for key, one in said.items() if key[0] == b}) for b, rows in enumerate(rest)]
+    of_fold = {fold: choice for part, choice in zip(parts, chosen, strict=True) for fold in part}
+    return [of_fold[fold] for fold in range(len(asked))]
+
+
+def _chosen(trials: Trials, rows: Rows, said: Mapping[tuple[str, int], Prediction]) -> Choice:
+    """Take of each candidate the setting with the largest merit on validated rows; of ties, and without these, the first."""
+    settings: dict[str, Any] = {one.name: one.setting(0, -1) for one in (*trials.simple, *trials.own)}
+    best, most, unseen = trials.simple[0].name, -np.inf, trials.empty()
+    for one in trials.simple:
+        found = [(place, stage, path[stage]) for place in range(len(one.settings)) for path in [said.get((one.name, place))]
+                 if path is not None for stage in range(len(path))]  # fmt: skip
+        if not found:
+            continue
+        merits = [merit(trials.table, rows, each) if np.isfinite(each[rows]).all() else -np.inf for *_, each in found]
+        place, stage, each = found[int(np.argmax(merits))]
+        settings[one.name] = one.setting(place, stage)
+        if max(merits) > most:
+            best, most, unseen = one.name, max(merits), each
+    return Choice(settings, best, unseen)

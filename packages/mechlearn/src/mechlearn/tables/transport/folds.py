@@ -28,6 +28,15 @@ def of_sites(sites: Sequence[int], generator: Generator, most: int = 10, each: i
     return [sorted(mixed[place::most].tolist()) for place in range(most)]
 
 
+def blocks(folds: int, most: int = 5, each: int = 8) -> list[list[int]]:
+    """Return blocks of folds: settings are chosen once for all folds of a block, on what none of these holds out.
+
+    Up to `each` folds each is a block by itself; else there are `most`.
+    """
+    count = folds if folds <= each else most
+    return [list(range(folds))[place::count] for place in range(count)]
+
+
 def of_rows(table: Table, rows: Rows, count: int, generator: Generator) -> list[Rows]:
     """Return folds of some rows at random; of classes each fold has its share."""
     mixed = generator.permutation(rows)

@@ -1,14 +1,16 @@
 """The room: what a left-out site's own labelled rows would add, which is what any method for an unseen site could hope for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mechlearn.tables.transport.evaluation import YARDSTICK, Outcome, Prediction, Trials
+from mechlearn.tables.reading_in import Table
+from mechlearn.tables.transport.evaluation import YARDSTICK, Outcome, Trials
 from mechlearn.tables.transport.folds import Rows, of_rows
 from mechlearn.tables.transport.intervals import Interval, mean_over_sites
+from mechlearn.tables.transport.learners import Fit
 from mechlearn.tables.transport.scores import score
 
 WORTH = 1.0
@@ -50,7 +52,7 @@ class Room:
         return content | {"gains": dict(self.gains), "weights": dict(self.weights)}
 
 
-def room(trials: Trials, outcome: Outcome) -> Room | None:
+def room(trials: Trials, outcome: Outcome, most: int = MOST, weights: Sequence[int] = WEIGHTS) -> Room | None:
     """Return the room, or None where it is known at no site.
 
     Each site's own rows are cross-fitted in folds: those outside the fold join the pool, as often as is best on average at the
@@ -59,51 +61,49 @@ def room(trials: Trials, outcome: Outcome) -> Room | None:
     Args:
         trials: the table and its candidates.
         outcome: of folds of whole sites, with the yardstick's choice for each.
+        most: sites that are asked.
+        weights: how often the site's own rows may count.
     """
     table = trials.table
     places = [(site, place) for place, fold in enumerate(outcome.folds) for site in fold]
     rows = {site: np.flatnonzero(table.site == site) for site, _ in places}
-    asked = [
-        one for one in places if score(table.labels[rows[one[0]]], outcome.predictions[YARDSTICK][rows[one[0]]]) is not None
-    ]
-    if len(asked) > MOST:
-        asked = [asked[one] for one in np.sort(trials.generator.permutation(len(asked))[:MOST])]
-    found: dict[str, list[float]] = {}
-    for site, place in asked:
-        train = np.flatnonzero(~np.isin(table.site, outcome.folds[place]))
-        gains = _gains(trials, outcome, outcome.yardstick[place], train, rows[site])
-        if np.isfinite(gains).all():
-            found[table.sites[site]] = gains
-        trials.told()
-    return None if not found else _room(found)
+    unseen = outcome.predictions[YARDSTICK]
+    asked = [one for one in places if score(table.labels[rows[one[0]]], unseen[rows[one[0]]]) is not None]
+    if len(asked) > most:
+        asked = [asked[one] for one in np.sort(trials.generator.permutation(len(asked))[:most])]
+    folds = {site: of_rows(table, rows[site], OWN_FOLDS, trials.generator) for site, _ in asked}
+    added = [(site, place, weight, fold) for site, place in asked for weight in weights for fold in folds[site]]
+    said = {(site, weight): trials.empty() for site, _ in asked for weight in weights}
+    fits = [_with_own(table, outcome, place, weight, (rows[site], fold)) for site, place, weight, fold in added]
+    for (site, place, weight, fold), found in zip(added, trials.made(fits), strict=True):
+        if isinstance(found, str):
+            trials.failed(outcome.choices[place].best, f"with rows of site {table.sites[site]}", found)
+        else:
+            said[site, weight][fold] = found[0]
+    gains: dict[str, list[float]] = {}
+    for site, _ in asked:
+        own = rows[site]
+        every = [score(table.labels[own], one[own]) for one in (unseen, *(said[site, weight] for weight in weights))]
+        scores = [one for one in every if one is not None]
+        if len(scores) == len(every):
+            gains[table.sites[site]] = [100 * (one - scores[0]) for one in scores]
+    return _room(gains, (0, *weights)) if gains else None
 
 
-def _gains(trials: Trials, outcome: Outcome, best: tuple[str, Any], train: Rows, own: Rows) -> list[float]:
-    """Points that the site's own rows add, by weight; the first is 0, for none."""
-    labels = trials.table.labels[own]
-    folds = of_rows(trials.table, own, OWN_FOLDS, trials.generator)
-    without = score(labels, outcome.predictions[YARDSTICK][own])
-    found = [0.0]
-    for weight in WEIGHTS:
-        said: Prediction = trials.empty()
-        often = max(1, min(weight, len(train) // len(own)))  # beyond the pool's size it is the site alone
-        for fold in folds:
-            pool = np.concatenate([train, np.tile(np.setdiff1d(own, fold), often)])
-            said[fold] = trials.tried(best[0], best[1], pool, fold, f"with rows of site {_name(trials, own)}")
-        there = score(labels, said[own])
-        found.append(np.nan if there is None or without is None else 100 * (there - without))
-    return found
+def _with_own(table: Table, outcome: Outcome, place: int, weight: int, own: tuple[Rows, Rows]) -> Fit:
+    """Return the yardstick's fit on the other sites' rows and, `weight` times, the site's own outside one of its folds."""
+    rows, fold = own
+    train = np.flatnonzero(~np.isin(table.site, outcome.folds[place]))
+    often = max(1, min(weight, len(train) // len(rows)))  # beyond the pool's size it is the site alone
+    choice = outcome.choices[place]
+    return Fit(choice.settings[choice.best], np.concatenate([train, np.tile(np.setdiff1d(rows, fold), often)]), fold)
 
 
-def _name(trials: Trials, own: Rows) -> str:
-    return trials.table.sites[int(trials.table.site[own[0]])]
-
-
-def _room(found: Mapping[str, list[float]]) -> Room:
+def _room(found: Mapping[str, list[float]], often: Sequence[int]) -> Room:
     """Take each site's gain at the weight that is best at the other sites; of one site, and of ties, the least weight."""
     gains, names = np.array(list(found.values())), list(found)
     others = (gains.sum(0) - gains) / max(1, len(names) - 1)
     picked = others.argmax(1)
     taken = {name: float(gains[place, picked[place]]) for place, name in enumerate(names)}
-    weights = {name: (0, *WEIGHTS)[picked[place]] for place, name in enumerate(names)}
+    weights = {name: often[picked[place]] for place, name in enumerate(names)}
     return Room(taken, weights, float(np.mean([*taken.values()])), mean_over_sites([*taken.values()]))

@@ -364,4 +364,5 @@ def test_what_keeps_examples_apart_is_proved(name):
 
 @pytest.mark.parametrize("name", MET)
 def test_what_makes_environments_meet_is_found_out(name):
-    assert set(owned(MET[name]).lost) == {"weight", "bias"}
+    found = owned(MET[name])
+    assert set(found.lost).union(*(made.names for made in found.made.values())) == {"weight", "bias"}

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from cpu_alone import cpu_alone
+from definition_oracles import assert_definition
+from mechlearn.agreement import Agreement, AndMask
 from mechlearn.agreement.engine import layers
 from mechlearn.agreement.engine.analysis.rows import Rows
 from reads_oracles import IDS, NEEDS, assert_exact, draw, leaf, losses_of, parameter, reads_of
@@ -212,3 +214,31 @@ def test_a_forward_pass_for_each_environment(kind, ids):
         for read in reads_of(loss, named, [x], Rows(0)):
             rows[read.node] = Rows(-1, owners=torch.tensor([e]))
     assert_exact(torch.stack(losses), ids, named, [x], rows)
+
+
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8", "ignore:.*one backward pass for each environment")
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_bytes_as_an_index_are_a_mask(ids):
+    class Picked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.of_all, self.of_each = nn.Parameter(torch.randn(5)), nn.Parameter(torch.randn(9, 2))
+
+        def forward(self, x):
+            shared = (x[:, :3] * self.of_all[torch.tensor([1, 0, 1, 0, 1], dtype=torch.uint8)]).sum(1)
+            own = self.of_each[torch.tensor([1, 1, 0, 1, 0, 1, 0, 1, 1], dtype=torch.uint8)]
+            return shared + (x[:, :2] * own).sum(1)
+
+    model, x = built(Picked), leaf(6, 3)
+    assert_definition(Agreement(model, AndMask(0.6)), (model(x) - 1) ** 2, ids)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_transposed_convolution_of_points_whose_channels_lie_last(dimensions, dtype):
+    model = built(lambda: (nn.ConvTranspose1d, nn.ConvTranspose2d)[dimensions - 1](4, 6, 3, groups=2), dtype)
+    x = torch.randn(5, *[1] * dimensions, 4, dtype=dtype, generator=torch.Generator().manual_seed(0)).movedim(-1, 1)
+    losses = model(x).square().flatten(1).sum(1)
+    assert set(Agreement(model, AndMask(0.6)).backward(losses, range(5)).paths.values()) == {"layer"}
+    if dtype == torch.float64:
+        assert_definition(Agreement(model, AndMask(0.6)), model(x).square().flatten(1).sum(1), range(5))

@@ -163,7 +163,7 @@ def test_byte_sums_of_two_calls_do_not_overflow():
     with Agreement(model, AndMask(1.0)) as agreement:
         agreement.accumulate(model(x).sum(1), range(100))
         record = agreement.backward(model(x).sum(1), range(100, 200))
-    assert record.survivors == {"weight": 1.0}
+    assert record.share_by_parameter == {"weight": 1.0}
     torch.testing.assert_close(model.weight.grad, torch.ones(2, 3, dtype=torch.float64))
 
 

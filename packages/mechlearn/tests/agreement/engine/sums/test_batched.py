@@ -68,12 +68,12 @@ def test_a_step_of_many_small_parameters(sizes, dtype):
     names = dict(model.named_parameters())
     rows = [torch.autograd.grad(losses[ids == e].mean(), list(names.values()), retain_graph=True) for e in range(len(sizes))]
     record = Agreement(model, AndMask(1.0)).backward(losses, ids)
-    assert list(record.survivors) == list(record.paths) == list(names)
+    assert list(record.share_by_parameter) == list(record.paths) == list(names)
     for (name, parameter), gradients in zip(names.items(), zip(*rows, strict=True), strict=True):
         stack = torch.stack(gradients)
         mask = stack.sign().sum(0).abs() == len(sizes)
         torch.testing.assert_close(parameter.grad, stack.mean(0) * mask, rtol=1e-4, atol=1e-6)
-        assert record.survivors[name] == (int(mask.sum()) / mask.numel() if mask.numel() else 1.0)
+        assert record.share_by_parameter[name] == (int(mask.sum()) / mask.numel() if mask.numel() else 1.0)
         assert parameter.grad.untyped_storage().nbytes() == parameter.numel() * parameter.element_size()
 
 

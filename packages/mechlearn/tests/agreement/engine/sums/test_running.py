@@ -153,3 +153,19 @@ def test_sums_that_lack_what_is_read_are_refused():
     with pytest.raises(ValueError, match=r"all of \['sign', 'square'\]\. Found \['sign'\]"):
         sums.add_sums(1, torch.ones(2), torch.ones(2))
     assert sums.gradient is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_mean_is_a_sum_where_somebody_asks_for_it(dtype):
+    mean = torch.tensor([1.0, -2.0], dtype=dtype)
+    sums = RunningSums(mean, frozenset())
+    sums.add_mean(4, mean.clone())
+    torch.testing.assert_close(sums.mean(), mean.to(sums.dtype))
+    found = sums.statistics()
+    assert (found.environments, found.gradient.tolist()) == (4, [4.0, -8.0])
+    assert sums.mean() is None
+    other = RunningSums(mean, frozenset())
+    other.add_mean(2, mean.clone())
+    other.add_sums(1, torch.ones(2))
+    other.join(sums)
+    assert (other.environments, other.statistics().gradient.tolist()) == (7, [7.0, -11.0])

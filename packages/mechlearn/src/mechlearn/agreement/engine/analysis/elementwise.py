@@ -35,6 +35,15 @@ BROADCASTING = names(
 )
 """Any number of inputs that broadcast to the output's shape, element by element."""
 
+TWICE = names(
+    """
+    BinaryCrossEntropyBackward EluBackward GeluBackward HardshrinkBackward HardswishBackward HardtanhBackward HuberLossBackward
+    LeakyReluBackward LogSigmoidBackward MseLossBackward NativeDropoutBackward RreluWithNoiseBackward SigmoidBackward
+    SmoothL1LossBackward SoftMarginLossBackward SoftplusBackward SoftshrinkBackward TanhBackward ThresholdBackward
+    """
+)
+"""Backward passes of such operations that are differentiated again: the incoming gradient and the input, element by element."""
+
 LOSSES = names(
     """
     BinaryCrossEntropy BinaryCrossEntropyWithLogits HuberLoss KlDiv L1Loss MseLoss SmoothL1Loss SoftMarginLoss
@@ -44,7 +53,8 @@ LOSSES = names(
 
 MIXING_ALONG = names(
     """
-    Cumsum Cumprod Logcumsumexp LogSoftmax SafeSoftmax Softmax Glu FftC2C FftR2C FftC2R
+    Cumsum Cumprod Logcumsumexp LogSoftmax LogSoftmaxBackwardData SafeSoftmax Softmax SoftmaxBackwardData Glu FftC2C FftR2C
+    FftC2R
     """
 )
 """All dimensions but the saved ones are treated index by index; along those, elements meet."""
@@ -88,7 +98,7 @@ KEEP_BUT_LAST = {
 FIRST_ONLY = {
     "Convolution": 1, "MkldnnConvolution": 1, "CudnnConvolution": 1, "MiopenConvolution": 1, "SlowConv2D": 1, "Im2Col": 1,
     "Col2Im": 1, "GridSampler2D": 2, "GridSampler3D": 2, "AffineGridGenerator": 1, "NativeGroupNorm": 1, "MultiMarginLoss": 1,
-    "MultilabelMarginLoss": 1, "LinalgDet": 1, "LinalgSlogdet": 1, "NllLoss": 1,
+    "MultilabelMarginLoss": 1, "LinalgDet": 1, "LinalgSlogdet": 1, "NllLoss": 1, "NllLossBackward": 1, "ConvolutionBackward": 2,
 }  # fmt: skip
 """How many of the inputs have the batch first, as the output has; all else meets."""
 

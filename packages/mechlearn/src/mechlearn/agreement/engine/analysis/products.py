@@ -38,6 +38,13 @@ def linear(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Sh
     return project(batch, own, [(d, d) for d in range(len(out) - 1)], out, into)
 
 
+def grouped(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
+    """Products of rows (n, d) with one matrix a group of adjacent rows, (g, d, o): what lies between are matrices."""
+    if slot == 0 and len(out) == len(into) == 2:
+        return project(batch, own, ((0, 0),), out, into)
+    raise Conflict
+
+
 def cdist(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Distances (..., p, r) of rows (..., p, m) and (..., r, m)."""
     n = len(out)

@@ -39,8 +39,8 @@ def check_reached(parameters: Mapping[str, Tensor]) -> None:
     """Refuse losses that none of the model's parameters has a part in, such as another model's."""
     if not parameters:
         raise ValueError(
-            "`losses` should depend on a parameter of the model that `Agreement` was made for. Found none in their graph. "
-            "Make an Agreement for the model that computed them; a copy of a model is another model."
+            "`losses` should depend on a parameter of the model. Found none in their graph. Pass the model that computed them; "
+            "a copy of a model is another model."
         )
 
 

@@ -50,3 +50,17 @@ class Read(NamedTuple):
     slot: int
     rows: Rows
     chain: tuple[Node, ...] = ()
+
+
+class Made(NamedTuple):
+    """What is made of several parameters and nothing else, as weight norm's weight, W + B A, a penalty in the losses.
+
+    Attributes:
+        edge: the node that makes it, and which of its outputs it is.
+        names: of the parameters that it is made of.
+        reads: of it, as if it were a parameter of its own.
+    """
+
+    edge: tuple[Node, int]
+    names: frozenset[str]
+    reads: list[Read]

@@ -20,11 +20,12 @@ JoiningRule = Callable[[Batch, Node, dict[int, Known], Shape], Own]
 _BATCH_NORMS = ("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm")
 
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(elementwise.UNARY | elementwise.BROADCASTING, elementwise.broadcast),
+    **dict.fromkeys(elementwise.UNARY | elementwise.BROADCASTING | elementwise.TWICE, elementwise.broadcast),
     **dict.fromkeys(elementwise.LOSSES, elementwise.loss),
     **dict.fromkeys(elementwise.MIXING_ALONG, elementwise.mixing),
     **dict.fromkeys(elementwise.REDUCTIONS, elementwise.reduction),
     **{name: elementwise.leading(count) for name, count in elementwise.KEEP_BUT_LAST.items()},
+    **{f"{name}Backward": elementwise.leading(count) for name, count in elementwise.KEEP_BUT_LAST.items()},
     **{name: elementwise.first(count) for name, count in elementwise.FIRST_ONLY.items()},
     **dict.fromkeys(("View", "UnsafeView", "ReshapeAlias", "Unsqueeze", "Squeeze", "Flatten"), shapes.view),
     **dict.fromkeys(("T", "Numpy_T"), shapes.matrix_transpose),
@@ -57,6 +58,7 @@ _RULES: dict[str, Rule] = {
     "Addmm": products.addmm,
     "Bmm": products.bmm,
     "Baddbmm": products.baddbmm,
+    "GroupedMm": products.grouped,
     "Mv": products.mv,
     "Addmv": products.addmv,
     **dict.fromkeys(("Dot", "Vdot"), products.dot),

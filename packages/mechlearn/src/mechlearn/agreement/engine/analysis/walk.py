@@ -14,14 +14,14 @@ from torch.autograd.graph import Node
 
 from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
 from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
-from mechlearn.agreement.engine.analysis.rows import Read
+from mechlearn.agreement.engine.analysis.rows import Made, Read
 from mechlearn.agreement.engine.analysis.tables import Kind, kind_of
 from mechlearn.agreement.engine.hooks import is_of_hooks, is_of_wrapper
 from mechlearn.environments import Environments
 
 _Slots = tuple[tuple[Node | None, int], ...]
-_Chain = tuple[str, tuple[Node, ...], int]
-"""A parameter's name, the operations on the way to it, and its identity."""
+_Below = tuple[str, int]
+"""A parameter's name and its identity."""
 
 
 class Survey(NamedTuple):
@@ -82,12 +82,14 @@ class Proof:
         vouched: nodes whose rows the user vouched for, by name.
         batch_norm: True where a BatchNorm used statistics of rows of several environments.
         hooked: True where a module has a backward hook.
+        made: what is read of functions of several parameters, by names of their own; complete where none of these is lost.
         by_example: True where reads whose rows belong to examples were followed example by example; else the labels of
             environments happen to lie like those of examples, whose gradients may have met within an environment.
     """
 
     reads: dict[str, list[Read]] = field(default_factory=dict[str, list[Read]])
     lost: dict[str, str] = field(default_factory=dict[str, str])
+    made: dict[str, Made] = field(default_factory=dict[str, Made])
     vouched: set[str] = field(default_factory=set[str])
     batch_norm: bool = False
     hooked: bool = False
@@ -107,7 +109,8 @@ class Walk:
     def __init__(self, graph: Survey, names: dict[int, str], batch: Batch, vouch: bool = False) -> None:
         self._graph, self._names, self._batch, self._vouch = graph, names, batch, vouch
         self._shapes: dict[tuple[Node, int], Shape] = {}
-        self._chains: dict[Node, _Chain | None] = {}
+        self._alone: dict[Node, _Below | None] = {}
+        self._leaves: dict[Node, frozenset[str] | None] = {}
         self._owns: dict[Node, dict[int, Own]] = {}
         self._entered: set[Node] = set()
         self.found = Proof()
@@ -149,7 +152,13 @@ class Walk:
         """Give up parameters that are read at two depths of one way: the deeper read's delta holds the other's as well."""
         for name, reads in self.found.reads.items():
             if any(node in self._entered for read in reads for node in read.chain):
-                self.found.lost.setdefault(name, "it is read at two depths of one way")
+                self.found.lost.setdefault(name, _TWO_DEPTHS)
+        for made in self.found.made.values():
+            passed = {node for read in made.reads for node in read.chain}
+            if not self._entered.isdisjoint(passed | self._nodes_below(made.edge[0])):
+                self.found.lost |= {name: _TWO_DEPTHS for name in made.names if name not in self.found.lost}
+        for name in self.found.lost:
+            self.found.reads.pop(name, None)
 
     def _arrive(self, node: Node, arrived: dict[int, Own] | None) -> None:
         """Ownership of a leaf's gradient as a whole: no formula is for that."""
@@ -216,36 +225,77 @@ class Walk:
         if kind.same and width == 1:
             self._send(child, number, own)
             return
-        chain = self._chain(child)
+        alone = self._below(child)
         into: Own
         try:
             assert kind.rule is not None
-            if chain is not None and self._ends_here(kind, chain, child, number, own):
+            if alone is not None and self._ends_here(kind, alone, child, number, own):
                 raise Conflict
             into = kind.rule(self._batch, node, slot, own, self._shape(node, 0), self._shape(child, number))
         except Conflict:
-            if chain is not None:
-                self._read(node, slot, own, chain)
+            if alone is not None:
+                self._read(node, slot, own, alone[0], child)
+                return
+            if self._read_made(node, slot, own, (child, number)):
                 return
             into = Lost(f"examples of different environments meet at {kind.name}")
         self._send(child, number, into)
 
-    def _ends_here(self, kind: Kind, chain: _Chain, child: Node, number: int, own: Known) -> bool:
+    def _ends_here(self, kind: Kind, alone: _Below, child: Node, number: int, own: Known) -> bool:
         """Tell whether a parameter is read as near as possible: where rows of a table are, or all is one environment's."""
         if isinstance(own, Rows) or own.size > 1:
             # As large as the parameter: no example has come in below.
-            return kind.looks_up and math.prod(self._shape(child, number)) <= self._graph.leaves[chain[2]].numel()
+            return kind.looks_up and math.prod(self._shape(child, number)) <= self._graph.leaves[alone[1]].numel()
         return True
 
-    def _read(self, node: Node, slot: int, own: Known, found: _Chain) -> None:
-        name, chain, _ = found
+    def _read(self, node: Node, slot: int, own: Known, name: str, child: Node) -> None:
         if not isinstance(own, Rows) and not (own >= 0).any():
             return  # of no rows, or of rows that no loss reaches
         rows = self._batch.rows(own)
         if rows is None:
             self.found.lost.setdefault(name, f"owners at {node.name()} vary along several dimensions")
         else:
-            self.found.reads.setdefault(name, []).append(Read(name, node, slot, rows, chain))
+            self.found.reads.setdefault(name, []).append(Read(name, node, slot, rows, self._chain(child)))
+
+    def _read_made(self, node: Node, slot: int, own: Known, edge: tuple[Node, int]) -> bool:
+        """Note a read of what is made of several parameters; False where it is made of something else as well."""
+        names = self._parameters_below(edge[0])
+        rows = None if names is None else self._batch.rows(own)
+        if names is None or rows is None:
+            return False
+        if isinstance(own, Rows) or (own >= 0).any():
+            chain: tuple[Node, ...] = ()
+            if edge[0].name() == "TBackward0" and node.name() in ("MmBackward0", "AddmmBackward0"):
+                (below, number), *_ = self._graph.slots[edge[0]]  # a linear layer's weight: its gradient is formed turned
+                if below is not None:
+                    chain, edge = (edge[0],), (below, number)
+            key = f"{edge[1]} of {id(edge[0])}"
+            made = self.found.made.setdefault(key, Made(edge, names, []))
+            made.reads.append(Read(key, node, slot, rows, chain))
+        return True
+
+    def _nodes_below(self, node: Node) -> set[Node]:
+        found, waiting = {node}, [node]
+        while waiting:
+            for child, _ in self._graph.slots[waiting.pop()]:
+                if child is not None and child not in found:
+                    found.add(child)
+                    waiting.append(child)
+        return found
+
+    def _parameters_below(self, node: Node) -> frozenset[str] | None:
+        """Return the names of all that lies below a node, None where it is not the model's parameters alone."""
+        if node not in self._leaves:
+            names: set[str] = set()
+            for one in self._nodes_below(node):
+                slots = self._graph.slots[one]
+                name = None if slots else self._names.get(id(getattr(one, "variable", None)))
+                if name is None and not (slots and self._graph.kinds[one].chain):
+                    self._leaves[node] = None
+                    return None
+                names |= set() if name is None else {name}
+            self._leaves[node] = frozenset(names)
+        return self._leaves[node]
 
     def _join(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Known]) -> None:
         (first, number), *rest = slots
@@ -262,11 +312,11 @@ class Walk:
         for slot, (child, number) in enumerate(rest, 1):
             if child is None:
                 continue
-            chain = self._chain(child)
-            if chain is not None and 0 in arrived:
-                self._read(node, slot, arrived[0], chain)
-            elif chain is not None:
-                self.found.lost.setdefault(chain[0], f"only the last state of {kind.name} is used")
+            alone = self._below(child)
+            if alone is not None and 0 in arrived:
+                self._read(node, slot, arrived[0], alone[0], child)
+            elif alone is not None:
+                self.found.lost.setdefault(alone[0], f"only the last state of {kind.name} is used")
             else:
                 try:
                     into = kind.joining(self._batch, node, arrived, self._shape(child, number))
@@ -306,22 +356,36 @@ class Walk:
             shape = self._shapes[key] = tuple(node._input_metadata[number].shape)  # pyright: ignore
         return shape
 
-    def _chain(self, node: Node) -> _Chain | None:
-        """Return the parameter that is all there is below a node, and the operations on the way to it, of one input each."""
-        if node in self._chains:
-            return self._chains[node]
-        slots = self._graph.slots[node]
-        found: _Chain | None = None
-        if not slots:
-            key = id(getattr(node, "variable", None))
-            name = self._names.get(key)
-            found = None if name is None else (name, (), key)
-        elif self._graph.kinds[node].chain:
+    def _below(self, node: Node) -> _Below | None:
+        """Return the parameter that is all there is below a node, behind operations of one input each."""
+        passed: list[Node] = []
+        found: _Below | None = None
+        while node not in self._alone:
+            passed.append(node)
+            slots = self._graph.slots[node]
             below = [child for child, _ in slots if child is not None]
-            deeper = self._chain(below[0]) if len(below) == 1 else None
-            found = None if deeper is None else (deeper[0], (node, *deeper[1]), deeper[2])
-        self._chains[node] = found
+            if not slots:
+                key = id(getattr(node, "variable", None))
+                found = (self._names[key], key) if key in self._names else None
+                break
+            if not self._graph.kinds[node].chain or len(below) != 1:
+                break
+            node = below[0]
+        else:
+            found = self._alone[node]
+        self._alone.update(dict.fromkeys(passed, found))
         return found
+
+    def _chain(self, node: Node | None) -> tuple[Node, ...]:
+        """Return the operations from a node to the parameter that is all there is below it."""
+        chain: list[Node] = []
+        while node is not None and self._graph.slots[node]:
+            chain.append(node)
+            node = next(child for child, _ in self._graph.slots[node] if child is not None)
+        return tuple(chain)
+
+
+_TWO_DEPTHS = "it is read at two depths of one way"
 
 
 def _unknown(kind: Kind) -> Lost:

@@ -55,7 +55,8 @@ def covers(read: Read) -> str | None:
 
 def place_of_no_view(read: Read) -> bool:
     """Tell whether a read's chain is neither a view nor one that leads to a single leaf."""
-    return bool(read.chain) and leaf_below(read.chain) is None
+    turned = len(read.chain) == 1 and read.chain[0].name() == "TBackward0"  # also of what several parameters make
+    return bool(read.chain) and not turned and leaf_below(read.chain) is None
 
 
 def take(reads: Sequence[Read], node: Node, delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
@@ -87,15 +88,35 @@ def add(uses: Sequence[Use], sums: RunningSums) -> None:
         uses: of all reads of the parameter.
         sums: where to add.
     """
+    _add(*joined(uses), sums)
+
+
+Uses = Sequence[Use]
+
+
+def gradient_of(uses: Uses, span: Span, blank: Tensor) -> Tensor:
+    """Return what the gradients of adjacent environments add up to; what uses hold stays.
+
+    Args:
+        uses: of all reads of a parameter.
+        span: the environments.
+        blank: contiguous zeros of the parameter's shape, which become the result.
+    """
+    for use in uses:
+        seen = use.place.view(blank)
+        for part in spans(span.length, min(use.term.longest, chunk_length(blank.numel(), CHUNK_ELEMENTS))):
+            seen += use.term.gradients(Span(span.first + part.first, part.length)).sum(0).view(seen.shape)
+    return blank
+
+
+def joined(uses: Sequence[Use]) -> tuple[list[Term], list[Place]]:
+    """Return the sum of the uses of each place, and the places; what uses hold may be used up."""
     if len(uses) == 1:
-        _add([uses[0].term], [uses[0].place], sums)
-        return
+        return [uses[0].term], [uses[0].place]
     by_place: dict[Place, list[Use]] = {}
     for use in uses:
         by_place.setdefault(WHOLE_PLACE if use.place.whole else use.place, []).append(use)
-    places = [used[0].place for used in by_place.values()]
-    terms = [together([use.term for use in used]) for used in by_place.values()]
-    _add(terms, places, sums)
+    return [together([use.term for use in used]) for used in by_place.values()], [used[0].place for used in by_place.values()]
 
 
 def _use(term: Term, read: Read) -> Use:
@@ -147,4 +168,4 @@ def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> N
         sums.add(total)
 
 
-__all__ = ["Stacked", "Sum", "Use", "add", "covers", "take"]
+__all__ = ["Stacked", "Sum", "Use", "Uses", "add", "covers", "gradient_of", "joined", "take"]

@@ -105,8 +105,8 @@ def _grouped(
     # Only the weight's shape is read when neither input nor bias gradients are asked for.
     weight = deltas.new_empty(count * shape.weight[0], *shape.weight[1:])
     _, gradient, _ = torch.ops.aten.convolution_backward(
-        deltas.transpose(0, 1).flatten(1, 2),
-        inputs.transpose(0, 1).flatten(1, 2),
+        _ordinary(deltas.transpose(0, 1).flatten(1, 2)),
+        _ordinary(inputs.transpose(0, 1).flatten(1, 2)),
         weight,
         None,
         list(shape.stride),
@@ -118,3 +118,8 @@ def _grouped(
         [False, True, False],
     )
     return gradient.unflatten(0, (count, -1))
+
+
+def _ordinary(tensor: Tensor) -> Tensor:
+    """Return a tensor whose dimensions of size 1 have ordinary strides: others make torch look for a memory format."""
+    return tensor.reshape(-1).view(tensor.shape) if tensor.is_contiguous() else tensor

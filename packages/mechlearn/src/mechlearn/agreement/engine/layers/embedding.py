@@ -111,7 +111,7 @@ def bag(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list
         deltas = deltas / sizes.clamp(min=1)[owner][:, None]
     if weights is not None:
         deltas = deltas * weights[:, None]
-    index = _environments_of(layout, len(delta)).to(rows.device)[owner]
+    index = environments_of(layout, len(delta)).to(rows.device)[owner]
     return [_sorted(rows, deltas, index, layout.count, entries, padding)]
 
 
@@ -170,7 +170,7 @@ def why_no_index(read: Read) -> str | None:
             else "is not indexed along dimension 0"
         )
     indices = tuple(index for index in saved(node, "indices"))
-    if len(indices) != 1 or indices[0] is None or indices[0].dtype == torch.bool:
+    if len(indices) != 1 or indices[0] is None or indices[0].dtype in (torch.bool, torch.uint8):  # bytes are a mask
         return "is indexed by something else than one tensor of integers for dimension 0"
     return _along(read, indices[0].dim())
 
@@ -184,7 +184,7 @@ def _along(read: Read, positions: int) -> str | None:
     )
 
 
-def _environments_of(layout: Layout, size: int) -> Int[Tensor, " r"]:
+def environments_of(layout: Layout, size: int) -> Int[Tensor, " r"]:
     """Return the environment of each slice, -1 for none."""
     rows = layout.rows
     if rows.dim == WHOLE and rows.owners is not None:
@@ -199,7 +199,7 @@ def _looked_up(rows: Tensor, deltas: Tensor, layout: Layout, entries: int, paddi
     rows, dim = layout.along(rows)
     deltas = layout.along(deltas)[0].reshape(*rows.shape, -1)
     each = rows.numel() // max(1, rows.shape[dim])
-    index = _environments_of(layout, rows.shape[dim]).to(rows.device).repeat_interleave(each)
+    index = environments_of(layout, rows.shape[dim]).to(rows.device).repeat_interleave(each)
     flat = rows.movedim(dim, 0).flatten()
     return _sorted(flat, deltas.movedim(dim, 0).flatten(0, -2), index, layout.count, entries, padding)
 

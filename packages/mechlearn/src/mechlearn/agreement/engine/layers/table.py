@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch.autograd.graph import Node
 
 from mechlearn.agreement.engine.analysis.rows import Read
-from mechlearn.agreement.engine.layers import convolution, embedding, matrices, normalisation, recurrent, scaling
+from mechlearn.agreement.engine.layers import convolution, embedding, grouped, matrices, normalisation, recurrent, scaling
 from mechlearn.agreement.engine.layers.layout import Layout
 from mechlearn.agreement.engine.layers.matrices import Product
 from mechlearn.agreement.engine.layers.terms import Term
@@ -47,6 +47,7 @@ FORMULAS: dict[str, Formula] = {
     "BmmBackward0": _product((0, "self"), (1, "mat2")),
     "AddmmBackward0": _product((1, "mat1"), (2, "mat2"), 0),
     "BaddbmmBackward0": _product((1, "batch1"), (2, "batch2"), 0),
+    "GroupedMmBackward0": Formula(grouped.take, grouped.why_not, slots=(grouped.MATRICES,)),
     "MvBackward0": Formula(matrices.vector, matrices.why_no_vector),
     "DotBackward0": Formula(matrices.dot, scaling.why_not),
     "TrilinearBackward0": Formula(matrices.bilinear, matrices.why_no_bilinear),

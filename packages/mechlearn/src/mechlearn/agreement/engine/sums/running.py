@@ -42,6 +42,18 @@ class RunningSums:
         self.environments = 0
         self.gradient: Tensor | None = None
         self.held: dict[str, Tensor] = {}
+        self._mean: Tensor | None = None
+
+    def add_mean(self, environments: int, mean: Float[Tensor, "*p"]) -> None:
+        """Take the mean of all environments' gradients, for a rule that reads nothing else; its memory is this object's.
+
+        Their sum is formed only where somebody asks for it.
+        """
+        self._mean, self.environments = mean.to(self.dtype), environments
+
+    def mean(self) -> Float[Tensor, "*p"] | None:
+        """Return what `add_mean` took and nobody has added to, None else."""
+        return self._mean
 
     @property
     def sign(self) -> Tensor | None:
@@ -158,8 +170,14 @@ class RunningSums:
             dtype = torch.int8 if name == "sign" and bytes_do else self._dtype_of(name)
             self.held[name] = torch.zeros_like(self.gradient, dtype=dtype)
 
+    def _settle(self) -> None:
+        """Form the sum of what came as a mean."""
+        if self._mean is not None:
+            self.gradient, self._mean = self._mean.mul_(self.environments), None
+
     def _widen(self, environments: int) -> None:
         """Move sign sums out of bytes if those of so many further environments may not fit."""
+        self._settle()
         if self.sign is not None and self.sign.dtype == torch.int8 and self.environments + environments > MOST_IN_BYTES:
             self.held["sign"] = self.sign.to(self.dtype)
 
@@ -230,6 +248,7 @@ class RunningSums:
         Raises:
             RuntimeError: nothing was added yet.
         """
+        self._settle()
         if self.gradient is None:
             raise RuntimeError("Statistics need at least one environment. Found none added; call add first.")
         return Statistics(self.environments, self.gradient, **self.held)

@@ -122,12 +122,15 @@ class Lengths(RunningSums):
         return sums
 
 
-def of_model(found: list[Lengths]) -> Float[Tensor, " e"]:
+def of_model(found: Float[Tensor, "e n"]) -> Float[Tensor, " e"]:
     """Return what each environment's gradient is to be divided by: its norm over all parameters, 1 where that is 0.
 
     An infinite or undefined one is 1, too: what is not finite must be found in the sums, not become 0.
+
+    Args:
+        found: the norms of each environment's gradient of n parameters.
     """
-    norms = or_one(lengths(torch.stack([each.values() for each in found], dim=1)))
+    norms = or_one(lengths(found))
     return norms.where(torch.isfinite(norms), 1.0)
 
 
