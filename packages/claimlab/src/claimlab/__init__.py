@@ -25,6 +25,7 @@ from claimlab.conditions import at_least as at_least
 from claimlab.conditions import at_most as at_most
 from claimlab.conditions import below as below
 from claimlab.conditions import between as between
+from claimlab.conditions import contains as contains
 from claimlab.conditions import equal as equal
 from claimlab.conditions import high_at_most as high_at_most
 from claimlab.conditions import high_below as high_below

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge
+from scipy.special import stdtrit  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from claimlab.conditions import Condition
 from claimlab.errors import LabError
@@ -90,9 +92,9 @@ def bootstrap(
     """A statistic over seeds with its percentile bootstrap interval (Efron 1979), or with its range where seeds are few.
 
     With n values, a resample draws n of them with replacement; the interval holds the central `level` of the
-    statistic over all resamples. Below `RANGE_BELOW` values such an interval promises more than it keeps, that of a mean
-    above all: there the ends are the least and the most of what single seeds give. One value gives a range of no width: it
-    says nothing about the spread.
+    statistic over all resamples. Of a mean it is Student's t interval: a percentile interval of six seeds covers 88 %. Below
+    `RANGE_BELOW` values the ends are the least and the most of what single seeds give: an interval would promise more than it
+    keeps. One value gives a range of no width: it says nothing about the spread.
 
     >>> bootstrap([0.5])
     Measurement(value=0.5, low=0.5, high=0.5, n=1)
@@ -118,6 +120,9 @@ def bootstrap(
     if sample.size < RANGE_BELOW:
         alone = [value, *statistic(np.repeat(sample[:, None], sample.size, axis=1), axis=-1)]
         return Measurement(value, float(min(alone)), float(max(alone)), int(sample.size))
+    if statistic is np.mean:
+        width = float(stdtrit(sample.size - 1, (1 + level) / 2) * sample.std(ddof=1) / math.sqrt(sample.size))
+        return Measurement(value, value - width, value + width, int(sample.size))
     draws = np.random.default_rng(seed).integers(0, sample.size, size=(resamples, sample.size))
     replicates = statistic(sample[draws], axis=-1)
     low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
@@ -272,7 +277,7 @@ class Part:
     measured: float | int
     low: float | int
     high: float | int
-    n: int
+    n: Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
@@ -293,7 +298,7 @@ class JudgedClaim:
     measured: float | int | None = None
     low: float | int | None = None
     high: float | int | None = None
-    n: int = 0
+    n: Annotated[int, Ge(0)] = 0
     verdict: Verdict = "not measured"
     earlier: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()

@@ -158,6 +158,11 @@ def high_at_most(bound: float | int, of: str = "") -> Condition:
     return _asked(of, f"at most {_in_full(bound)} with its whole interval", lambda m: m.high <= bound)
 
 
+def contains(bound: float | int, of: str = "") -> Condition:
+    """The interval contains the bound."""
+    return _asked(of, f"around {_in_full(bound)} with its interval", lambda m: m.low <= bound <= m.high)
+
+
 def _in_full(bound: float | int) -> str:
     """A bound in six digits, or in all that it has where six say another number: whole ones, and decimals of up to twelve.
 
@@ -192,6 +197,7 @@ _RULES: tuple[tuple[str, Callable[..., Condition]], ...] = (
     (f"at least ({_NUMBER}) with its whole interval", low_at_least),
     (f"below ({_NUMBER}) with its whole interval", high_below),
     (f"at most ({_NUMBER}) with its whole interval", high_at_most),
+    (f"around ({_NUMBER}) with its interval", contains),
     (f"above ({_NUMBER})", above),
     (f"at least ({_NUMBER})", at_least),
     (f"below ({_NUMBER})", below),

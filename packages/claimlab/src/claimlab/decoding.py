@@ -1,12 +1,59 @@
-"""JSON read as what dataclasses say: a value of another kind is named by its place instead of failing somewhere later."""
+"""JSON read as what dataclasses say: a value of another kind is named by its place instead of failing somewhere later.
+
+What a field may hold stands in its annotation: its type, then limits in the words of `annotated_types` (see `claimlab.limits`)
+or a `Form` of texts. This is the one reader of run.json, claims.json and .status.json.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import re
 import types
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Interval, MaxLen
+
+from claimlab.limits import rules
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """A form of texts: a pattern for the whole text, and what such a text is called."""
+
+    pattern: str
+    words: str
+
+
+Commit = Annotated[str, Form("[0-9a-f]{40}", "a commit of 40 hex digits")]
+"""A full commit: it reaches git's command line."""
+
+Commits = Annotated[str, Form("[0-9a-f]{40}(, [0-9a-f]{40})*", "commits of 40 hex digits")]
+"""Commits, separated by commas."""
+
+Digest = Annotated[str, Form("[0-9a-f]{64}", "a sha256 of 64 hex digits")]
+"""A digest: its first digits name a folder."""
+
+Package = Annotated[str, Form(r"[^\W\d]\w*(\.[^\W\d]\w*)*", "a package's name")]
+"""A package as Python imports it."""
+
+PictureFile = Annotated[str, Form(r"figures/[^/\\\x00-\x1f]+\.(svg|gif)", "a picture in figures/")]
+"""A picture's file relative to its run's folder."""
+
+SeedNumber = Annotated[int, Interval(ge=0, le=2**32 - 1)]
+"""torch's generators of the CPU keep 32 bits of a seed."""
+
+Seeds = Annotated[tuple[SeedNumber, ...], MaxLen(10_000)]
+"""Seeds of a run."""
+
+Counted = Annotated[int, Ge(0)]
+"""A number of things."""
+
+Setting = str | int | float | bool | None
+"""One value of a config; a field holds one of them, or a list."""
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -61,6 +108,8 @@ def decode(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401, PLR0911  
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
+    if origin is Annotated:
+        return _limited(decode(arguments[0], value, where), arguments[1:], where)
     if dataclasses.is_dataclass(hint):
         return _decode_dataclass(hint, value, where)
     if origin in (Union, types.UnionType):
@@ -73,6 +122,18 @@ def decode(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401, PLR0911  
         found = value if isinstance(value, dict) else _refuse(hint, value, where)
         return {key: decode(arguments[1], one, f"{where}.{key}") for key, one in found.items()}
     return value if _fits(hint, value) else _refuse(hint, value, where)
+
+
+def _limited(value: Any, limits: Iterable[object], where: str) -> Any:  # noqa: ANN401
+    for limit in limits:
+        if isinstance(limit, Form) and not re.fullmatch(limit.pattern, value):
+            _refuse(limit.words, value, where)
+        if isinstance(limit, MaxLen) and len(value) > limit.max_length:
+            raise ValueError(f"{where} should have at most {limit.max_length} members, but has {len(value)}")
+        for words, allows in rules(limit):
+            if not allows(value):
+                _refuse(words, value, where)
+    return value
 
 
 def _decode_dataclass(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
@@ -91,17 +152,18 @@ def _is_needed(field: dataclasses.Field[Any]) -> bool:
 
 @cache
 def _hints(hint: type[Any]) -> dict[str, Any]:
-    return get_type_hints(hint)
+    return get_type_hints(hint, include_extras=True)
 
 
 def _decode_union(members: tuple[Any, ...], value: Any, where: str) -> Any:  # noqa: ANN401
+    if value is None and type(None) in members:
+        return None
     for member in members:
-        if member is type(None) and value is None:
-            return None
         try:
             return decode(member, value, where)
         except ValueError:
-            continue
+            if len(members) == 2 and type(None) in members and member is not type(None):
+                raise  # what may be missing is named by its own sentence
     return _refuse(" or ".join(_name(member) for member in members), value, where)
 
 
@@ -116,7 +178,8 @@ def _decode_tuple(arguments: tuple[Any, ...], value: Any, where: str, hint: obje
 
 def _fits(hint: object, value: object) -> bool:
     if hint is int or hint is float:
-        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**64
+        return whole or (hint is float and isinstance(value, float) and math.isfinite(value))
     return value is None if hint is type(None) else isinstance(value, hint) if isinstance(hint, type) else False
 
 

@@ -107,19 +107,19 @@ def _check_limits(name: str, value: object, limits: Iterable[object]) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name} should be a finite number{why}. Found {value!r}.")
     for limit in limits:
-        for rule, allows in _rules(limit):
+        for rule, allows in rules(limit):
             if not allows(value):
                 raise ValueError(f"{name} should be {rule}{why}. Found {value!r}.")
 
 
-def _rules(limit: object) -> Iterable[tuple[str, Callable[[Any], bool]]]:
+def rules(limit: object) -> Iterable[tuple[str, Callable[[Any], bool]]]:
     """A limit in words, and as a test."""
     match limit:
         case Interval(gt=None, ge=low, lt=None, le=high) if low is not None and high is not None:
             yield f"between {low} and {high}", lambda value: low <= value <= high  # pyright: ignore[reportOperatorIssue] # comparable
         case Interval():  # its bounds one by one
             for single in limit:
-                yield from _rules(single)
+                yield from rules(single)
         case Gt(gt):
             yield ("positive" if gt == 0 else f"above {gt}"), lambda value: value > gt
         case Ge(ge):

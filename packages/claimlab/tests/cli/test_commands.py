@@ -21,7 +21,7 @@ def claimlab(package, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def _claimlab(*words: str):
-        searches = words[:1] in (("run",), ("list",)) or "--pages" in words
+        searches = words[:1] in (("run",), ("list",), ("verify",)) or "--pages" in words
         where = ("--package", package) if searches and "--package" not in words else ()
         status = cli.main([*words, *where])
         return status, *capsys.readouterr()

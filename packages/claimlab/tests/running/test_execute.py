@@ -410,7 +410,7 @@ def test_a_seed_that_a_witness_of_this_source_made_again_is_not_computed_again(p
     log = tmp_path / "log"
     run(package, tmp_path / "results", log=str(log), seeds=2)
     edit(package, "steps.py", "2 * x", "x * 2")
-    (found,) = verify(tmp_path / "results")
+    (found,) = verify(tmp_path / "results", package)
     assert found.witness.outcome == "equal"
     log.write_text("")
     run(package, tmp_path / "results", log=str(log), seeds=2)

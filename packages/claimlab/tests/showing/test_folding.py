@@ -204,10 +204,10 @@ def test_families_are_summed_and_what_was_never_run_is_open(run):
 
 def test_present_claims_judge_recorded_rows(run, tmp_path, package):
     kept = run()
-    assert judge_again(tmp_path / "runs") == []
+    assert judge_again(tmp_path / "runs", package) == []
     before = (kept.folder / "rows.jsonl.gz").read_bytes()
     edit(package, "counter/claims.py", "It ends low & slow.", "It ends low.")
-    (changed,) = judge_again(tmp_path / "runs")
+    (changed,) = judge_again(tmp_path / "runs", package)
     assert "It ends low." in {claim.text for claim in changed.claims}
     assert "It ends low." in (kept.folder / "claims.json").read_text()
     assert (kept.folder / "rows.jsonl.gz").read_bytes() == before
@@ -223,21 +223,21 @@ def test_what_a_run_adds_while_it_is_judged_again_stays(run, tmp_path, package, 
         return changed
 
     monkeypatch.setattr(judging, "load", slow)
-    judge_again(tmp_path / "runs")
+    judge_again(tmp_path / "runs", package)
     after = read_run(kept.folder)
     assert (after.seeds, after.judged.seeds, {one.text for one in after.claims}) == ((0, 1), (0, 1), {"It ends."})
     monkeypatch.setattr(judging, "load", load)
     with locked(kept.folder), pytest.raises(LabError, match="another process is writing"):
-        judge_again(tmp_path / "runs")
+        judge_again(tmp_path / "runs", package)
 
 
 @pytest.mark.parametrize(("factor", "again"), [(1 + 1e-13, False), (1 + 1e-6, True)])
-def test_a_number_that_another_processor_rounded_stays_as_it_is_written(run, factor, again):
+def test_a_number_that_another_processor_rounded_stays_as_it_is_written(run, package, factor, again):
     kept = run()
     claims = [replace(one, measured=one.measured and float(one.measured) * factor) for one in kept.claims]
     assert any(one.measured for one in claims)
     recorded = replace(kept, judged=replace(kept.judged, claims=tuple(claims)))
-    assert (judged_again(recorded) != recorded) is again
+    assert (judged_again(recorded, package) != recorded) is again
 
 
 def test_claims_of_what_was_never_run_are_not_measured(run, package):

@@ -11,6 +11,7 @@ from claimlab.running.execute import execute
 from claimlab.running.plan import plan
 from claimlab.running.runfiles import find_runs, keep
 from claimlab.running.verification.verify import verify
+from claimlab.showing.judging import checked
 from claimlab.showing.pages import END, START, pages, write_pages
 from claimlab.showing.report import page, write_report
 from fake_copies import edit, folder_of
@@ -29,6 +30,11 @@ def readme(package) -> Path:
     return folder_of(package) / "walks" / "counter" / "README.md"
 
 
+def rows_of(text: str) -> list[str]:
+    """Rows of the first table of verdicts, below its head."""
+    return [line for line in text.partition("|---|")[2].splitlines() if line.startswith("| ")]
+
+
 def test_verdicts_stand_in_the_readme_and_a_line_in_the_index(record, package, tmp_path):
     record()
     record(steps=5)
@@ -42,10 +48,12 @@ def test_verdicts_stand_in_the_readme_and_a_line_in_the_index(record, package, t
     text = readme(package).read_text()
     assert text.partition(START)[0] == before.partition(START)[0]
     assert text.partition(END)[2] == before.partition(END)[2]
-    assert [line for line in text.splitlines() if line.startswith("###")] == ["### Runs"]
-    counts = [text.count(words) for words in ("✓ holds so far", "✗ does not hold so far |", "- not measured |")]
-    assert counts == [1, 1, 1]  # both runs in one row, a claim that none can measure once
-    assert "2 seeds, quick<br>" in text
+    shown, fold, records = text.partition("<details")
+    counts = [shown.count(words) for words in ("| ✓ holds so far |", "| ✗ does not hold so far |", "| - not measured |")]
+    assert counts == [1, 1, 1]  # a row a claim, a claim that none can measure once
+    assert fold
+    assert all(re.fullmatch(r"-|-?[\d.,e-]*", row.split(" | ")[2]) for row in rows_of(shown))  # at most one number in a cell
+    assert "| quick, steps 5 |" in records
     assert "| no commit | not confirmed since |" in text
     assert f"| quick | `claimlab run counter-walk --package {package} --preset quick --seeds 2` | 0, 1 |" in text
     assert "The walk &lt;ends&gt; high." in text
@@ -66,7 +74,7 @@ def test_a_failing_row_says_which_of_four_it_is(record, package, tmp_path):
     tmp_path.joinpath("results", "facts.toml").write_text(facts)
     write_pages(tmp_path / "results", package)
     text = readme(package).read_text()
-    assert "| ✗ does not hold so far<br>why: budget |" in text
+    assert "| ✗ does not hold so far (budget) |" in text
     assert "| ✓ holds so far |" in text  # a register that is behind says nothing of what holds
     report = write_report(tmp_path / "results").read_text()
     assert report.count('<span class="small">why: budget</span>') == 1
@@ -85,9 +93,10 @@ def test_equals_that_disagree_both_stand_in_the_row_and_in_the_index(record, pac
     judged = dataclasses.replace(run.judged, claims=tuple(claims))
     keep(dataclasses.replace(run, folder=folder, recipe=other, made=made, judged=judged))
     index, text, _ = write_pages(tmp_path / "results", package)
-    assert "| ✗ does not hold so far, quick<br>✓ holds so far, other |" in text.read_text()
+    assert "| ✗ does not hold so far, disputed |" in text.read_text()
+    assert any("| other |" in row and row.endswith("| ✓ |") for row in text.read_text().splitlines())
     assert "`counter.low`" in index.read_text()  # among those in dispute
-    badges = re.findall(r"</span> ([\w ]+)</span>\nother</span>", page(find_runs(tmp_path / "results")))
+    badges = re.findall(r"</span> ([\w ]+)</span>\nother</span>", page(checked(find_runs(tmp_path / "results"), None)))
     assert badges == ["holds so far"]
 
 
@@ -107,10 +116,10 @@ def test_pages_of_the_same_records_are_the_same(record, package, tmp_path):
 
 def test_a_witness_is_named(record, package, tmp_path):
     run = record()
-    list(verify(tmp_path / "results"))
+    list(verify(tmp_path / "results", package))
     write_pages(tmp_path / "results", package)
     assert "| no commit | confirmed at no commit (1 of 2 seeds, equal) |" in readme(package).read_text()
-    code = dataclasses.replace(run.made[0].code, commit="0123456789abcdef", changes=True)
+    code = dataclasses.replace(run.made[0].code, commit="0123456789abcdef" * 2 + "01234567", changes=True)
     made = tuple(dataclasses.replace(one, code=code) for one in run.made)
     keep(dataclasses.replace(run, made=made))
     write_pages(tmp_path / "results", package)
@@ -119,7 +128,7 @@ def test_a_witness_is_named(record, package, tmp_path):
 
 def test_a_witness_of_some_rows_confirms_in_part(record, package, tmp_path):
     record()
-    (found,) = verify(tmp_path / "results")
+    (found,) = verify(tmp_path / "results", package)
     for rows, outcome, short, counted in [
         ((6, 6), "equal", "confirmed", "1 of 2 seeds, equal"),
         ((1, 6), "equal", "confirmed in part", "first 1 of 6 rows of 1 of 2 seeds, equal"),
@@ -132,7 +141,7 @@ def test_a_witness_of_some_rows_confirms_in_part(record, package, tmp_path):
         words = f"{short} at no commit ({counted})"
         assert f"| no commit | {words} |" in text.read_text()
         assert f"| no commit, {short} |" in index.read_text()
-        assert words in page(find_runs(tmp_path / "results"))
+        assert words in page(checked(find_runs(tmp_path / "results"), None))
 
 
 def test_no_word_breaks_a_table(record, package, tmp_path):
@@ -141,7 +150,7 @@ def test_no_word_breaks_a_table(record, package, tmp_path):
     write_pages(tmp_path / "results", package)
     rows = [line for line in readme(package).read_text().splitlines() if line.startswith("| It")]
     assert len(rows) == 2
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {7}
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
 
 
 def test_a_readme_without_marks_is_named(record, package, tmp_path):

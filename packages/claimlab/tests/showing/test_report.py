@@ -1,6 +1,7 @@
 import base64
 import re
 import shutil
+import sys
 import time
 from html.parser import HTMLParser
 
@@ -11,8 +12,14 @@ from claimlab.experiment import load
 from claimlab.running.execute import execute
 from claimlab.running.plan import plan
 from claimlab.running.runfiles import find_runs
+from claimlab.showing.judging import checked
 from claimlab.showing.report import anchors, write_report
 from fake_copies import edit, folder_of, forget
+
+
+def write(directory, package):
+    """The report of checked runs."""
+    return write_report(directory, found=checked(find_runs(directory), package))
 
 
 @pytest.fixture
@@ -104,25 +111,39 @@ def test_every_run_and_what_was_tried_is_one_step_away(run, tmp_path):
 def test_the_report_opens_with_what_each_system_holds_by_which_preset(run, package, tmp_path):
     run()
     run("paper")
-    source = (write_report(tmp_path / "runs")).read_text()
+    source = (write(tmp_path / "runs", package)).read_text()
     cells = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(<td>walks</td>.*?)</tr>", source)]
     # Claims; hold, the texts' own, by `paper`; in part, likewise; fail, likewise; say nothing, open, disputed, on few seeds.
     assert cells == [["walks", "3", *("2", "2"), *("0", "0"), *("1", "0"), *("0", "0", "0", "3")]]
     assert source.index("<td>walks</td>") < source.index('<section id="claims"')
     shutil.rmtree(folder_of(package) / "walks" / "counter")
     forget(package)
-    assert "<td>gone</td><td>3</td>" in write_report(tmp_path / "runs").read_text()
+    assert "<td>gone</td><td>3</td>" in write(tmp_path / "runs", package).read_text()
 
 
-def test_a_package_that_is_not_to_be_imported_from_here_is_its_own_system(run, package, tmp_path, monkeypatch):
+def test_of_a_package_that_was_not_named_nothing_is_imported_and_no_verdict_is_checked(run, package, tmp_path):
     run()
-    monkeypatch.setattr("claimlab.experiment.find_spec", lambda name: None)
-    assert f"<td>{package}</td><td>3</td>" in write_report(tmp_path / "runs").read_text()
+    forget(package)
+    page = write_report(tmp_path / "runs").read_text()
+    assert f"<td>{package}</td><td>3</td>" in page
+    assert page.count("recorded, not checked</span>") == 2 * 3
+    assert not [name for name in sys.modules if name.partition(".")[0] == package.partition(".")[0]]
+    assert "recorded, not checked</span>" not in write(tmp_path / "runs", package).read_text()
 
 
-def test_what_no_run_measures_is_open_in_the_table_and_not_measurable_in_the_run(run, tmp_path):
+def test_a_verdict_that_was_flipped_by_hand_is_computed_from_the_rows(run, package, tmp_path):
+    path = run().folder / "claims.json"
+    before = path.read_text()
+    path.write_text(before.replace('"holds so far"', '"does not hold so far"'))
+    assert path.read_text() != before
+    (found,) = checked(find_runs(tmp_path / "runs"), package).runs
+    assert [one.verdict for one in found.claims] == ["holds so far", "does not hold so far", "not measurable here"]
+    assert path.read_text() != before  # a report leaves records as they are
+
+
+def test_what_no_run_measures_is_open_in_the_table_and_not_measurable_in_the_run(run, package, tmp_path):
     run()
-    text = " ".join(read(write_report(tmp_path / "runs")).text.split())
+    text = " ".join(read(write(tmp_path / "runs", package)).text.split())
     table, _, article = text.partition("How the verdicts are reached")
     assert "9 \N{EN DASH} - not measured" in table[table.index("It ends far.") :]
     assert "- not measurable here It ends far." in article
@@ -224,11 +245,11 @@ def test_a_damaged_run_is_named(run, tmp_path, file, content, found):
         write_report(tmp_path / "runs")
 
 
-def test_a_figure_that_was_not_kept_is_drawn_from_the_rows(run, tmp_path):
+def test_a_figure_that_was_not_kept_is_drawn_from_the_rows(run, package, tmp_path):
     folder = run().folder
     kept = (folder / "figures" / "walk.svg").read_bytes()
     (folder / "figures" / "walk.svg").unlink()
-    page = read(write_report(tmp_path / "runs"))
+    page = read(write(tmp_path / "runs", package))
     assert base64.b64decode(page.loaded[0].removeprefix("data:image/svg+xml;base64,")) == kept
     assert not (folder / "figures" / "walk.svg").exists()  # a report leaves records as they are
 
@@ -237,6 +258,6 @@ def test_where_the_experiment_is_gone_the_report_says_so(run, package, tmp_path)
     (run().folder / "figures" / "walk.svg").unlink()
     shutil.rmtree(folder_of(package) / "walks" / "counter")
     forget(package)
-    text = " ".join(read(write_report(tmp_path / "runs")).text.split())
+    text = " ".join(read(write(tmp_path / "runs", package)).text.split())
     assert "walk: neither recorded nor to be drawn from the rows today" in text
     assert "found 'counter-walk'" in text

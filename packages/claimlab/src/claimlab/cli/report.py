@@ -37,17 +37,20 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     from claimlab.running.runfiles import find_runs  # noqa: PLC0415  # jinja2 and rich, needed from here on only
     from claimlab.showing.facts import explanations  # noqa: PLC0415
+    from claimlab.showing.judging import checked  # noqa: PLC0415
     from claimlab.showing.pages import write_pages  # noqa: PLC0415
     from claimlab.showing.report import write_report  # noqa: PLC0415
 
     where = package_if_any(options)  # before anything is imported from it
-    judged = _judged_again(options.directory) if options.judge else []
-    path = write_report(options.directory, options.out)
+    judged = _judged_again(options.directory, package(options)) if options.judge else []
+    found = checked(find_runs(options.directory), where)
+    path = write_report(options.directory, options.out, found)
     pages = write_pages(options.directory, package(options)) if options.pages else []
-    runs = [one for one in find_runs(options.directory) if not one.is_older]
+    runs = [one for one in found.runs if not one.is_older]
     if options.json:
         written: dict[str, Any] = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
-        written |= {"explained": explanations(options.directory), "runs": [run_json(one) for one in runs]}
+        shown_runs = [run_json(one, one.folder not in found.unchecked) for one in runs]
+        written |= {"explained": explanations(options.directory), "runs": shown_runs}
         never = _never_run(runs, where) if where else []
         print_json({**written, "never_run": never, "not_measured": _not_measured(runs, never)})
         return 0
@@ -55,15 +58,15 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
     names = labels(runs)
     for one in runs:
-        _print(one, names[one.folder], options.history)
+        _print(one, names[one.folder], options.history, one.folder not in found.unchecked)
     for one in judged:
         print(f"judged  {one} anew")
     print(f"report  {shown(path)}" + "".join(f"\npage    {shown(page)}" for page in pages))
     return 0
 
 
-def run_json(run: Run) -> dict[str, Any]:
-    """One run in the answer of `report --json`."""
+def run_json(run: Run, checked: bool) -> dict[str, Any]:
+    """One run in the answer of `report --json`; `checked` says whether its verdicts were computed from its rows."""
     from claimlab.showing.evidence import confirmed_commits, made_commits, whole  # noqa: PLC0415
 
     recipe = run.recipe
@@ -71,6 +74,7 @@ def run_json(run: Run) -> dict[str, Any]:
     return {
         "name": recipe.name,
         "preset": recipe.preset,
+        "checked": checked,
         "changed": recipe.changed,
         "seconds": run.judged.seconds if run.judged else 0.0,
         "older": list(run.older),
@@ -79,11 +83,11 @@ def run_json(run: Run) -> dict[str, Any]:
     }
 
 
-def _judged_again(directory: Path) -> list[str]:
+def _judged_again(directory: Path, package: str) -> list[str]:
     """Which runs' verdicts the present claims changed; imports their experiments."""
     from claimlab.showing.judging import judge_again  # noqa: PLC0415
 
-    return [shown(one.folder) for one in judge_again(directory)]
+    return [shown(one.folder) for one in judge_again(directory, package)]
 
 
 def _never_run(runs: list[Run], package: str) -> list[dict[str, Any]]:
@@ -101,13 +105,13 @@ def _not_measured(runs: list[Run], never: list[dict[str, Any]]) -> list[str]:
     return unmeasured + [claim["id"] for one in never for claim in one["claims"]]
 
 
-def _print(run: Run, label: str, history: bool) -> None:
+def _print(run: Run, label: str, history: bool, checked: bool) -> None:
     from claimlab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
     from claimlab.showing.terminal import print_verdicts  # noqa: PLC0415
     from claimlab.showing.wording import counted, plain  # noqa: PLC0415
 
     title = f"{run.recipe.name}, {label}, {counted(len(run.judged.seeds if run.judged else run.seeds), 'seed')}"
-    print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))
+    print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])), checked=checked)
     print(plain(f"made at {made_words(run)}, {confirmed_words(run)}\n"))
     for claim in run.claims if history else ():
         told = [*(f"Asked before: {one}" for one in claim.earlier), *([f"Tried: {claim.tried}"] if claim.tried else [])]

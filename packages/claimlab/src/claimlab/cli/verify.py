@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from claimlab.cli.answers import print_json, shown
-from claimlab.cli.options import RESULTS, helped, named_path, package_option, records, refuse
+from claimlab.cli.options import RESULTS, helped, named_path, package_if_any, package_option, records, refuse
 from claimlab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from claimlab.showing.wording import plain  # noqa: PLC0415
 
     found: list[Found] = []
-    for one in verify(directory, options.seeds, options.minutes, options.both):
+    for one in verify(directory, package_if_any(options), options.seeds, options.minutes, options.both):
         found.append(one)
         print(plain(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}"), file=sys.stderr, flush=True)
     if options.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from claimlab.decoding import Package, Setting
 from claimlab.fields import settings_of, values_of
 from claimlab.running.plan import Plan
 from claimlab.values import written
@@ -38,9 +39,9 @@ class Recipe:
     name: str
     title: str
     reproduces: str
-    package: str
+    package: Package
     preset: str
-    config: dict[str, Any]
+    config: dict[str, Setting | tuple[Setting, ...]]
     settings: tuple[Stated, ...]
     command: str
 

@@ -25,6 +25,12 @@ from claimlab.rows import Row, Scalar
 ROWS = "rows.jsonl.gz"
 """The name of a run's file of rows."""
 
+LARGEST = 2**26
+"""Bytes of a file of rows, unpacked: 64 MiB, sixteen times the largest recorded one."""
+
+FAULTY = 1000
+"""Unreadable lines beyond which a file is none of rows."""
+
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _SEED_FIRST = re.compile(r'^\{"seed": (-?\d+)[,}]')
 
@@ -133,8 +139,13 @@ def rows_in(
     finished: tuple[Sequence[int], float] | None = None,
 ) -> Recorded:
     """The same of what such a file holds."""
-    lines = _text(data).splitlines()
+    text = _text(data)
+    if text is None:
+        return Recorded({}, (), 1, (Fault(1, f"it has more than {LARGEST:,} bytes when it is unpacked"),))
+    lines = text.splitlines()
     rows = [_decode(line) for line in lines]
+    if rows.count(None) > FAULTY:
+        return Recorded({}, (), rows.count(None), (Fault(rows.index(None) + 1, f"{rows.count(None)} lines are no rows"),))
     faults, seeds, starts = list[_Found](), dict[int, list[Row]](), dict[int, int]()
     for place, (line, row) in enumerate(zip(lines, rows, strict=True)):
         if row is None:
@@ -196,22 +207,20 @@ def read_partial(path: Path) -> list[Row]:
     return [row for row in itertools.takewhile(lambda row: row is not None, rows) if row]
 
 
-def _text(data: bytes) -> str:
-    """The text of a file; one whose compressed end is damaged keeps what comes before, and a line that is none."""
+def _text(data: bytes) -> str | None:
+    """The text of a file; one whose compressed end is damaged keeps what comes before, and a line that is none.
+
+    None where it is larger than `LARGEST`, unpacked; no more than that is unpacked.
+    """
     if not data.startswith(b"\x1f\x8b"):
-        return data.decode(errors="replace")
-    try:
-        return gzip.decompress(data).decode(errors="replace")
-    except (EOFError, OSError, zlib.error):
-        return _readable(data).decode(errors="replace") + "\0"
-
-
-def _readable(data: bytes) -> bytes:
+        return data.decode(errors="replace") if len(data) <= LARGEST else None
     reader, found = zlib.decompressobj(wbits=31), bytearray()
     with contextlib.suppress(zlib.error):
-        for byte in range(0, len(data), 64):
+        for byte in range(0, len(data), 64):  # small pieces: of a damaged one nothing comes out
             found += reader.decompress(data[byte : byte + 64])
-    return bytes(found)
+            if len(found) > LARGEST:
+                return None
+    return found.decode(errors="replace") + "\0" * (not reader.eof)
 
 
 def _decode(line: str) -> Row | None:
@@ -222,7 +231,9 @@ def _decode(line: str) -> Row | None:
     seed, seconds = row.get("seed"), row.get("seconds", 0.0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(seconds, int | float):
         return None
-    return row if _SCALARS.issuperset(map(type, row.values())) else None
+    if not _SCALARS.issuperset(map(type, row.values())):
+        return None
+    return row if all(-1.8e308 < one < 1.8e308 for one in row.values() if isinstance(one, int | float)) else None
 
 
 def _seed(row: Row) -> int:

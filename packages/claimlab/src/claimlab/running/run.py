@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from claimlab.claims import JudgedClaim, Verdict
+from claimlab.decoding import Commits, Counted, PictureFile, Seeds
 from claimlab.errors import LabError
 from claimlab.rows import Row, Rows
 from claimlab.running.provenance.machine import Machine
@@ -49,13 +50,13 @@ class Witness:
 
     code: Code
     machine: Machine
-    seeds: tuple[int, ...]
-    rows: tuple[int, int]
+    seeds: Seeds
+    rows: tuple[Counted, Counted]
     outcome: Outcome
     difference: float | int | None
     where: str
     time: str
-    beside: str | None = None
+    beside: Commits | None = None
     minutes: float | int | None = None
 
 
@@ -71,8 +72,8 @@ class Judged:
         figures: names, files and captions of what can be drawn.
     """
 
-    seeds: tuple[int, ...]
-    older: tuple[int, ...]
+    seeds: Seeds
+    older: Seeds
     seconds: float | int
     claims: tuple[JudgedClaim, ...]
     figures: tuple[Picture, ...] = ()
@@ -83,7 +84,7 @@ class Picture:
     """A figure: its name, its file relative to the run's folder, its caption."""
 
     name: str
-    file: str
+    file: PictureFile
     caption: str
 
 

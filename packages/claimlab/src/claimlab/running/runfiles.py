@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import itertools
 import json
 import os
 from pathlib import Path
 from typing import Any
 
+from claimlab.claims import FAILED, HELD, JudgedClaim
 from claimlab.decoding import decode, parse_object
 from claimlab.errors import LabError, UsageError
 from claimlab.running.provenance.machine import Machine
@@ -16,7 +18,7 @@ from claimlab.running.provenance.made import Made
 from claimlab.running.provenance.source_tree import Code
 from claimlab.running.recipe import Recipe
 from claimlab.running.run import Judged, Run, Witness
-from claimlab.running.storage import AGAIN, COMMITTED, PREPARED, read_current, write_together
+from claimlab.running.storage import AGAIN, COMMITTED, PREPARED, read_current, refuse_links, write_together
 
 FORMAT = 2
 """Of `run.json`; the first had no source trees, no witnesses and a folder named by twelve digits."""
@@ -30,8 +32,9 @@ def read_run(folder: Path, judged: bool = True) -> Run:
         judged: read `claims.json` too.
 
     Raises:
-        LabError: its files cannot be read; the sentence names file and place.
+        LabError: its files cannot be read, or one is a link; the sentence names file and place.
     """
+    refuse_links(folder)
     text, judgement = _texts(folder, judged)
     content = _parsed(folder, "run.json", text)
     claims = None if judgement is None else _parsed(folder, "claims.json", judgement)
@@ -89,17 +92,25 @@ def _check(run: Run) -> None:
     Raises:
         ValueError: it does.
     """
-    seeds = run.seeds
-    twice = [seed for seed in seeds if seeds.count(seed) > 1]
+    twice = [one for one, after in itertools.pairwise(run.seeds) if one == after]  # they ascend
     if twice:
         raise ValueError(f"made holds seed {twice[0]} twice")
-    if any(seed < 0 for seed in seeds):
-        raise ValueError(f"made holds seed {min(seeds)}")
     if not run.recipe.name or "seed" not in run.recipe.config:
         raise ValueError("name is empty" if not run.recipe.name else "config lacks 'seed'")
     for place, one in enumerate(run.recipe.settings):
         if one.name not in run.recipe.config:
             raise ValueError(f"settings[{place}] names {one.name!r}, which config lacks")
+
+
+def check_package(run: Run, package: str | None) -> None:
+    """Refuse to import what a record names, unless the user names it too.
+
+    Raises:
+        LabError: the record is of another package.
+    """
+    if run.recipe.package != package:
+        found = f"Found one of {run.recipe.package}, {run.folder.name}"
+        raise LabError(f"A record's package should be the one that you name. {found}. Pass --package if you trust it.")
 
 
 def keep(run: Run) -> None:
@@ -186,7 +197,24 @@ def _run(
 def _judged(content: dict[str, Any], run: Run) -> Judged:
     facts = {one.name: content[one.name] for one in dataclasses.fields(Judged)}
     judged = decode(Judged, facts, "")
-    strange = [seed for seed in judged.seeds if seed not in run.seeds]
+    known = {*run.seeds}
+    strange = [seed for seed in judged.seeds if seed not in known]
     if strange:
         raise ValueError(f"seeds holds {strange[0]}, which run.json knows nothing of")
+    for place, claim in enumerate(judged.claims):
+        _check_numbers(f"claims[{place}]", claim)
     return judged
+
+
+def _check_numbers(where: str, claim: JudgedClaim) -> None:
+    """Refuse a verdict without a number, and numbers that contradict each other.
+
+    Raises:
+        ValueError: they do.
+    """
+    if claim.measured is None and claim.verdict in (*HELD, *FAILED):
+        raise ValueError(f"{where} has the verdict {claim.verdict!r} and no measured number")
+    for one in (claim, *claim.parts):
+        if one.measured is not None and (one.low is None or one.high is None or one.low > one.high or one.n < 1):
+            found = f"{one.low} and {one.high} on {one.n}"
+            raise ValueError(f"{where} should have a number between two ends, on a seed, but has {found}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -21,6 +22,9 @@ PREPARED = ".prepared"
 
 COMMITTED = ".committed"
 """The same folder once they are whole: from here on they count, wherever they lie."""
+
+MOST = 2**26
+"""Bytes that are read of one file of a run: 64 MiB, a hundred times the largest recorded one."""
 
 AGAIN = 5
 """How often a reader looks for a file that a writer moves."""
@@ -103,10 +107,45 @@ def read_current(folder: Path, name: str) -> bytes | None:
     for _ in range(AGAIN):
         path = current(folder, name)
         try:
-            return None if path is None else path.read_bytes()
+            return None if path is None else read_file(path)
         except FileNotFoundError:
             continue
     return None
+
+
+def read_file(path: Path, most: int = MOST) -> bytes:
+    """Return what a file holds; a link is not followed, a pipe or a device not waited for.
+
+    Args:
+        path: the file's.
+        most: bytes that it may have.
+
+    Raises:
+        OSError: it cannot be read, is not a file of its own, or is larger.
+    """
+    further = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | further)) as file:  # Path.open takes no opener
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            what = f"{found.st_size:,} bytes, of at most {most:,}" if stat.S_ISREG(found.st_mode) else "it is no file"
+            raise OSError(errno.EFBIG, what, str(path))
+        return file.read()
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a run's folder that holds anything but files and folders of its own: what is read or written stays inside.
+
+    Raises:
+        LabError: a link, a pipe or a device lies in it.
+    """
+    for place, folders, files in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            with contextlib.suppress(FileNotFoundError):  # another process has moved it
+                mode = path.lstat().st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    what = "a link" if stat.S_ISLNK(mode) else "a pipe or a device"
+                    rule = "A run's folder should hold files and folders of its own"
+                    raise LabError(f"{rule}. Found {what} at {path}. Delete it, or copy what it stands for.")
 
 
 def _write_new(path: Path, content: str | bytes) -> None:
@@ -158,7 +197,7 @@ def ensure_writable(folder: Path, option: str = "--out") -> None:
     probe = folder / f".probe.{os.getpid()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"")
+        probe.open("xb").close()  # a link is not written through
         probe.unlink()
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -187,10 +226,14 @@ def locked(folder: Path) -> Generator[None, None, None]:
     """Holds the folder for this process; a killed process lets go of it by itself.
 
     Raises:
-        LabError: another process holds it, or its lock is no file of its own.
+        LabError: another process holds it, its lock is no file of its own, or it is or holds a link.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra; what only computes needs no lock
 
+    for above in (folder, folder.parent):
+        if above.is_symlink():
+            raise LabError(f"A run should be written where it lies. Found a link at {above}. Name the folder that it leads to.")
+    refuse_links(folder)
     _refuse_links(folder / LOCK)
     lock = FileLock(folder / LOCK)
     try:

@@ -156,11 +156,11 @@ class Sentence:
 
 
 def sentences(claims: Iterable[Folded]) -> list[Sentence]:
-    """Claims with their cells, in the order of the former."""
+    """Claims with their cells, in the order of the former; the claim that the others are cells of comes first."""
     rows: dict[str, list[Folded]] = {}
     for one in claims:
         rows.setdefault(one.claim.cell_of or one.claim.id, []).append(one)
-    return [Sentence(tuple(cells)) for cells in rows.values()]
+    return [Sentence(tuple(sorted(cells, key=lambda cell: cell.claim.id != id_))) for id_, cells in rows.items()]
 
 
 def _number(said: Said) -> tuple[float | int | str | None, ...]:

@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from claimlab.claims import JudgedClaim, judge
+from claimlab.errors import LabError
 from claimlab.experiment import listing, load
 from claimlab.rows import Rows
 from claimlab.running.run import Run
-from claimlab.running.runfiles import find_runs, keep, read_run
+from claimlab.running.runfiles import check_package, find_runs, keep, read_run
 from claimlab.running.storage import locked
 
 
-def judged_again(run: Run) -> Run:
+class Checked(NamedTuple):
+    """Recorded runs, their verdicts computed from their rows where that may be done.
+
+    Attributes:
+        runs: with the computed verdicts.
+        package: of experiments, the only one that was imported; None for none.
+        unchecked: the folders of runs whose verdicts are those that were found there.
+    """
+
+    runs: list[Run]
+    package: str | None
+    unchecked: frozenset[Path]
+
+
+def checked(runs: Iterable[Run], package: str | None) -> Checked:
+    """Compute the verdicts of runs of one package from their rows; others, and what was set apart, stay as they were found."""
+    found, unchecked = list[Run](), set[Path]()
+    for run in runs:
+        try:
+            found.append(judged_again(run, "" if run.is_older or package is None else package))
+        except LabError:
+            found.append(run)
+            unchecked.add(run.folder)
+    return Checked(found, package, frozenset(unchecked))
+
+
+def judged_again(run: Run, package: str) -> Run:
     """The run with the verdicts that its experiment's present claims compute from its rows.
 
     A claim that was judged alike but for rounding stays as it is written: another processor adds up in another order.
 
     Raises:
         UsageError: its experiment is no more.
-        LabError: the experiment cannot be imported, or a claim cannot be measured on the rows.
+        LabError: it is of another package, the experiment cannot be imported, or a claim cannot be measured on the rows.
     """
+    check_package(run, package)
     if run.judged is None:
         return run
-    claims = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset).claims
+    claims = load(run.recipe.name, package).part_of(run.recipe.preset).claims
     rows, before = run.rows(), {one.id: one for one in run.judged.claims}
     anew = [judge(claim, rows, run.recipe.preset) for claim in claims]
     kept = tuple(before[one.id] if one.id in before and _alike(asdict(before[one.id]), asdict(one)) else one for one in anew)
@@ -43,8 +72,8 @@ def _alike(one: Any, other: Any) -> bool:  # noqa: ANN401  # what a judged claim
     return one == other
 
 
-def judge_again(directory: Path) -> list[Run]:
-    """Writes the present claims' verdicts beside every recorded run below a folder, and says which changed.
+def judge_again(directory: Path, package: str) -> list[Run]:
+    """Writes the present claims' verdicts beside every recorded run of a package below a folder, and says which changed.
 
     Rows, commits and seeds stay as they are, and so do runs that another source made and that were set apart. A run that
     others wrote meanwhile is judged as it is now; one that is as it was judged is not touched, nor locked.
@@ -55,12 +84,12 @@ def judge_again(directory: Path) -> list[Run]:
     """
     changed: list[Run] = []
     for run in find_runs(directory):
-        again = run if run.is_older else judged_again(run)
+        again = run if run.is_older or run.recipe.package != package else judged_again(run, package)
         if again == run:
             continue
         with locked(run.folder):
             now = read_run(run.folder)
-            again = again if now == run else judged_again(now)
+            again = again if now == run else judged_again(now, package)
             if again != now:
                 keep(again)
                 changed.append(again)

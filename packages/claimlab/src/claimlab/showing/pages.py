@@ -109,7 +109,8 @@ def _with_verdicts(readme: Path, runs: Sequence[Run], claims: Sequence[Folded], 
     _, end, after = rest.partition(END)
     if not start or not end:
         raise LabError(f"an experiment's README must hold the lines {START} and {END}, but {readme} does not; add them")
-    values = {"sentences": sentences(claims), "runs": runs, "labels": labels(runs)}
+    elsewhere = [other for one in claims for other in one.others]
+    values = {"sentences": sentences(claims), "elsewhere": elsewhere, "runs": runs, "labels": labels(runs)}
     verdicts = render("verdicts.md.jinja", {**values, **facts})
     return before + START + "\n" + verdicts.rstrip("\n") + "\n\n" + END + after
 

@@ -20,6 +20,7 @@ WORDS: dict[str, Any] = {
     "measured": wording.measured,
     "numbers": wording.numbers,
     "spread": wording.spread,
+    "crosses": wording.crosses,
     "tallied": wording.tallied,
     "counted": wording.counted,
     "times": wording.times,
@@ -33,7 +34,8 @@ WORDS: dict[str, Any] = {
 def render(template: str, values: Mapping[str, Any]) -> str:
     """A template of the folder `templates`, filled in.
 
-    Sentences of experiments are text, whatever they contain: HTML is escaped by the renderer, cells of Markdown by `cell`.
+    Sentences of experiments are text, whatever they contain: HTML is escaped by the renderer, as are
+    control characters and what turns the direction of reading; cells of Markdown by `cell`.
     """
     return _environment().get_template(template, globals=WORDS).render(values)
 
@@ -45,6 +47,7 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("claimlab.showing", "templates"),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.jinja",), default=False),
         undefined=jinja2.StrictUndefined,
+        finalize=_seen,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -53,6 +56,11 @@ def _environment() -> jinja2.Environment:
         number=wording.number, duration=wording.duration, numerals=wording.numerals, cell=cell, code=code
     )
     return environment
+
+
+def _seen(value: object) -> object:
+    """A text without what a terminal or a browser would obey; what the renderer has made is not touched."""
+    return wording.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def cell(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -13,20 +13,22 @@ from claimlab.errors import LabError, UsageError
 from claimlab.experiment import listing, load
 from claimlab.rows import Rows
 from claimlab.running.run import Picture, Run
-from claimlab.running.runfiles import find_runs
-from claimlab.running.storage import ensure_file, write_atomically
+from claimlab.running.runfiles import check_package, find_runs
+from claimlab.running.storage import ensure_file, read_file, write_atomically
 from claimlab.showing.evidence import labels
 from claimlab.showing.facts import explanations
 from claimlab.showing.folding import Folded, folded, tallies, verdicts, weighed
+from claimlab.showing.judging import Checked, checked
 from claimlab.showing.rendering import render
 
 
-def write_report(directory: Path, path: Path | None = None) -> Path:
+def write_report(directory: Path, path: Path | None = None, found: Checked | None = None) -> Path:
     """Writes an HTML file from every finished run below a folder.
 
     Args:
         directory: the folder of runs; a report over recorded ones leaves it as it is if `path` is elsewhere.
         path: the file; `DIRECTORY/report.html` if None.
+        found: its runs, checked; those that lie there, unchecked and with nothing imported, if None.
 
     Returns:
         The report's path.
@@ -35,25 +37,26 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
         UsageError: the directory does not exist or holds no finished run, or the file cannot be written.
         LabError: a run's files cannot be read, or its rows are not whole.
     """
-    runs = find_runs(directory)
-    if not runs:
+    found = found or checked(find_runs(directory), None)
+    if not found.runs:
         raise UsageError(f"a report needs at least one finished run, but {directory} holds none; the command run makes one")
     path = path or directory / "report.html"
     ensure_file(path)
-    write_atomically(path, page(runs, explanations(directory)))
+    write_atomically(path, page(found, explanations(directory)))
     return path
 
 
-def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({})) -> str:
+def page(found: Checked, explained: Mapping[str, str] = MappingProxyType({})) -> str:
     """The report's HTML.
 
     Args:
-        runs: all of them.
+        found: all runs.
         explained: what stands beside a verdict that a claim does not hold, by the claim's id.
 
     Raises:
         LabError: a run's rows are not whole: verdicts stand for rows that are still there.
     """
+    runs = found.runs
     current = [run for run in runs if not run.is_older]
     named: dict[str, list[Run]] = {}
     for run in current:
@@ -62,10 +65,10 @@ def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({}
     everywhere = verdicts(one for _, claims in groups for one in claims)
     groups = [(some, weighed(claims, everywhere)) for some, claims in groups]
     counts = Counter(one.claim.verdict for _, claims in groups for one in claims)
-    systems, homes = dict[str, list[Folded]](), families(current)
+    systems, homes = dict[str, list[Folded]](), families(current, found.package)
     for some, claims in groups:
         systems.setdefault(homes.get(some[0].recipe.name, "gone"), []).extend(claims)
-    shown = [(run, shown_figures(run, run.rows())) for run in current]
+    shown = [(run, shown_figures(run, run.rows(), found.package)) for run in current]
     apart = [run for run in runs if run.is_older]
     for run in apart:
         run.recorded()
@@ -75,25 +78,20 @@ def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({}
     def anchor(run: Run) -> str:
         return links[run.folder]
 
-    return render("report.html.jinja", {**values, "explained": explained, "anchor": anchor, "labels": labels(current)})
+    values |= {"explained": explained, "anchor": anchor, "labels": labels(current), "unchecked": found.unchecked}
+    return render("report.html.jinja", values)
 
 
-def families(runs: Iterable[Run]) -> dict[str, str]:
+def families(runs: Iterable[Run], package: str | None) -> dict[str, str]:
     """The families of experiments as their sources lie today, by the experiment's name; none of what cannot be read.
 
-    Of a package that is not to be imported from here, as one of the user's where no `--package` says so, it is the package.
+    Of another package than the one that may be imported, it is the package.
     """
-    found, packages = dict[str, str](), dict[str, set[str]]()
-    for run in runs:
-        packages.setdefault(run.recipe.package, set()).add(run.recipe.name)
-    for package, names in sorted(packages.items()):
-        try:
-            found |= {one.name: one.family for one in listing(package)}
-        except UsageError:
-            found |= dict.fromkeys(names, package)
-        except (LabError, OSError, LookupError, TypeError, ValueError, SyntaxError):
-            continue
-    return found
+    found = {run.recipe.name: run.recipe.package for run in runs if run.recipe.package != package}
+    try:
+        return {one.name: one.family for one in listing(package)} | found if package else found
+    except (LabError, OSError, LookupError, TypeError, ValueError, SyntaxError):
+        return found
 
 
 def anchors(runs: Iterable[Run]) -> dict[Path, str]:
@@ -122,8 +120,8 @@ class Figures:
     missing: str = ""
 
 
-def shown_figures(run: Run, rows: Rows) -> Figures:
-    """The figures of a run: its files where they are, else drawn from its rows, which needs the experiment."""
+def shown_figures(run: Run, rows: Rows, package: str | None) -> Figures:
+    """The figures of a run: its files where they are, else drawn from its rows by its experiment, if that may be imported."""
     figures = run.judged.figures if run.judged else ()
     kept = [(_uri(one, content), one.caption) for one in figures if (content := _own(run, one)) is not None]
     if len(kept) == len(figures):
@@ -131,6 +129,7 @@ def shown_figures(run: Run, rows: Rows) -> Figures:
     from claimlab.running.pictures import drawn  # noqa: PLC0415  # matplotlib, where something must be drawn
 
     try:
+        check_package(run, package)
         experiment = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset)
         return Figures(tuple((_uri(one, content), one.caption) for one, content in drawn(experiment, rows)))
     except (LabError, OSError, LookupError, TypeError, ValueError) as error:
@@ -139,11 +138,11 @@ def shown_figures(run: Run, rows: Rows) -> Figures:
 
 
 def _own(run: Run, picture: Picture) -> bytes | None:
-    """A figure's content; None where its file is not there or, whatever the record says, no picture in the run's own folder."""
-    folder, path = (run.folder / "figures").resolve(), (run.folder / picture.file).resolve()
-    if path.parent != folder or path.suffix not in (".svg", ".gif") or not path.is_file():
+    """A figure's content; None where its file is not there or is none."""
+    try:
+        return read_file(run.folder / picture.file)
+    except OSError:
         return None
-    return path.read_bytes()
 
 
 def _uri(picture: Picture, content: bytes) -> str:

@@ -22,7 +22,7 @@ from claimlab.needs import among, weighed
 from claimlab.running.verification.verify import Found
 from claimlab.running.watching.status import Status
 from claimlab.running.workers.worker import Event, OnEvent
-from claimlab.showing.wording import SIGNS, duration, number, numbers, plain
+from claimlab.showing.wording import SIGNS, UNCHECKED, duration, number, numbers, plain
 
 Stream = Any
 """A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""
@@ -163,16 +163,17 @@ class Bars:
         self._progress.console.print(plain(line), markup=False, highlight=False)
 
 
-def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = None) -> None:
+def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = None, checked: bool = True) -> None:
     """The small table of verdicts: claim, printed, measured with its interval, verdict.
 
     Args:
         claims: judged.
         title: above the table.
         stream: where to write, stdout if None; a pipe gets the same table without colours.
+        checked: whether the verdicts were computed from rows just now.
     """
     target, claims = stream or sys.stdout, list(claims)
-    known = among(claims)
+    known, unchecked = among(claims), "" if checked else f" ({UNCHECKED})"
     table = Table(
         title=Text(plain(title)), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
@@ -180,7 +181,7 @@ def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = N
         table.add_column(heading, header_style="dim", no_wrap=heading != "printed", overflow="fold")
     for claim in (weighed(one, known) for one in claims):
         sign = SIGNS[claim.verdict]
-        verdict = Text(f"{sign} {claim.verdict}", style=COLOURS[sign])
+        verdict = Text(f"{sign} {claim.verdict}{unchecked}", style=COLOURS[sign])
         table.add_row(Text(plain(claim.id)), Text(plain(claim.printed or "-")), Text(numbers(claim)), verdict)
     console = Console(file=target, width=None if target.isatty() else 120, highlight=False)
     console.print(table)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from claimlab.claims import RANGE_BELOW, JudgedClaim
+from claimlab.claims import HELD, RANGE_BELOW, JudgedClaim, Measurement
+from claimlab.conditions import condition
 
 SIGNS = {
     "holds": "✓",
@@ -18,9 +19,12 @@ SIGNS = {
 }
 """A verdict's sign; the word always stands beside it."""
 
+UNCHECKED = "recorded, not checked"
+"""What is said of a verdict that was not computed from rows by claims that the user named."""
+
 KINDS = {
-    "claim": "claim of the texts",
-    "hypothesis": "hypothesis of the texts",
+    "claim": "paper",
+    "hypothesis": "paper, hypothesis",
     "control": "control",
     "erratum": "erratum",
     "ours": "ours",
@@ -91,6 +95,19 @@ def numbers(claim: JudgedClaim) -> str:
     """A measured number with its ends, or each of several behind its words; a dash where nothing was measured."""
     several = [f"{one.words} {number(one.measured)} {spread(one.low, one.high, one.n)}" for one in claim.parts]
     return "; ".join(several) or f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}".strip()
+
+
+def crosses(claim: JudgedClaim) -> bool:
+    """Whether a claim holds while a part of its interval does not meet the condition."""
+    parts = claim.parts or (claim,)
+    intervals = [(one.low, one.high) for one in parts if one.n >= RANGE_BELOW and one.low is not None and one.high is not None]
+    if claim.verdict not in HELD:
+        return False
+    try:
+        asked = condition(claim.condition)
+    except ValueError:  # a rule in somebody's own words
+        return False
+    return not all(asked.test(Measurement(end, low, high, claim.n)) for low, high in intervals for end in (low, high))
 
 
 def duration(seconds: float | int) -> str:

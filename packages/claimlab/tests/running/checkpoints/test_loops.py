@@ -291,3 +291,44 @@ def test_a_full_disk_keeps_the_last_good_state(keeper, monkeypatch):
     keeper()
     assert checkpoint("loop").values == ["a"]
     assert path.parent.exists()
+
+
+def drawn(keeper, until=None, late=False, asks=True, epochs=4):
+    """Losses of a network with dropout, whose data order, noise and labels come from the three global generators."""
+    keeper()
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002  # the global one is what is tested
+    random.seed(0)
+    found = []
+    for arm in ("one", "two"):
+        saved = None if late else checkpoint(arm)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        saved = checkpoint(arm) if saved is None else saved
+        saved.restore(model, optimizer)
+        x = torch.randn(16, 4)
+        found += saved.values
+        if asks and saved.finished:
+            continue
+        while saved.done < epochs:
+            if until is not None and len(found) == until:
+                return found
+            noise, label = np.random.normal(), random.random()  # noqa: NPY002
+            loss = (model(x) + noise - label).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            found.append(saved.keep(saved.done + 1, loss.item()))
+        found += saved.finish(random.random())
+    return found
+
+
+@pytest.mark.parametrize(("late", "asks"), [(False, True), (True, True), (False, False)])
+def test_what_draws_from_global_generators_goes_on_bit_for_bit_wherever_it_was_killed(keeper, tmp_path, late, asks):
+    whole = drawn(keeper, None, late, asks)
+    assert len(set(whole)) == len(whole) == 10
+    for until in range(1, 10):
+        for path in tmp_path.glob("*.safetensors"):
+            path.unlink()
+        drawn(keeper, until, late, asks)
+        assert drawn(keeper, None, late, asks) == whole, until

@@ -10,7 +10,9 @@ gives what it had yielded from its `values`, is put back where it was, and goes 
         yield saved.keep(epoch, {"method": method, "epoch": epoch, "loss": loss})
     saved.finish()
 
-Without a worker, as where a test calls `run` itself, nothing is kept and the same lines are a loop like any other.
+The global generators of torch, NumPy and `random` are kept with each loop, so that `nn.Dropout` draws on where it was. They are
+put back where `done` is read, or `finished` of a loop that is. Without a worker, as where a test calls `run` itself, nothing is
+kept and the same lines are a loop like any other.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from claimlab.errors import LabError, TimeIsUp
 from claimlab.rows import Row
 from claimlab.running.checkpoints.files import Content, Identity, previous, read, write
 from claimlab.running.checkpoints.state import is_generator, packed, restore, state_of, unpacked
+from claimlab.running.checkpoints.surroundings import Surroundings, name_of, surround, surroundings
 
 EVERY = 20.0
 """Seconds between two checkpoints of a seed unless told otherwise."""
@@ -46,6 +49,7 @@ class _Loop:
     values: list[Any] = field(default_factory=list[Any])
     finished: bool = False
     state: Any = None
+    around: Surroundings | None = None
 
 
 class Keeper:
@@ -70,12 +74,17 @@ class Keeper:
         self._tensors: dict[str, Any] = {}
         self._parts: dict[str, tuple[Any, ...]] = {}
         self._held: dict[str, int] = {}
+        self._returned: set[str] = set()  # loops that were put back and have not gone on since
         found = self._found(on_notice)
         if found:
             self.rows, self.seconds = found.facts["rows"], found.facts["seconds"]
-            self._loops = {name: _Loop(**loop) for name, loop in found.facts["loops"].items()}
+            known = found.facts["around"]
+            self._loops = {
+                name: _Loop(**{**loop, "around": known.get(loop["around"])}) for name, loop in found.facts["loops"].items()
+            }
             self._tensors = dict(found.tensors)
             on_notice(f"goes on from its checkpoint: {len(self.rows)} rows and {self.seconds:.0f} s are kept")
+        self._found_loops = {name for name, loop in self._loops.items() if loop.around is not None}
         self._start = time.perf_counter() - self.seconds
         self._next = time.perf_counter() + every
 
@@ -128,6 +137,26 @@ class Keeper:
                 if not loop.finished or state is not None:
                     restore(part, unpacked(state, self._tensors))
         self._parts[name] += () if loop.finished else parts
+        if loop.around is not None and name in self._found_loops:
+            self._returned.add(name)
+
+    def go_on(self, name: str, over: bool = False) -> None:
+        """Gives the global generators what they had where the loop goes on, once: before it, draws are those of the start.
+
+        Args:
+            name: the loop's.
+            over: whether nothing of it will be computed; then always, if an earlier process has finished it.
+        """
+        around = self._loops[name].around
+        if around is not None and (name in self._returned or (over and name in self._found_loops)):
+            self._returned.discard(name)
+            surround(around)
+
+    def look_around(self, name: str) -> None:
+        """Keeps the global generators as they are, where a loop is so far."""
+        self._returned.discard(name)
+        self._found_loops.discard(name)
+        self._loops[name].around = surroundings()
 
     def _refuse_within_another(self, name: str) -> None:
         """Refuses a second loop beside one that holds parts.
@@ -155,7 +184,13 @@ class Keeper:
         for name, loop in self._loops.items():
             if self._parts.get(name):
                 loop.state = [packed(state_of(one), tensors, f"{name}\n{i}") for i, one in enumerate(self._parts[name])]
-        facts = {"seconds": start - self._start, "rows": self.rows, "loops": {n: vars(one) for n, one in self._loops.items()}}
+        around = {name: name_of(one.around) for name, one in self._loops.items() if one.around is not None}
+        facts = {
+            "seconds": start - self._start,
+            "rows": self.rows,
+            "loops": {name: {**vars(one), "around": around.get(name)} for name, one in self._loops.items()},
+            "around": {around[name]: self._loops[name].around for name in around},
+        }
         write(self._path, Content(self._identity, facts, tensors))
         took = time.perf_counter() - start
         self._next = time.perf_counter() + (max(self._every, took / SHARE) if self._every else 0.0)
@@ -195,6 +230,8 @@ class Saved:
     @property
     def done(self) -> int:
         """How far the loop was when it was kept last: the first argument of `keep`; 0 at first."""
+        if self._keeper:
+            self._keeper.go_on(self.name)
         return self._loop.done
 
     @property
@@ -205,6 +242,8 @@ class Saved:
     @property
     def finished(self) -> bool:
         """Whether nothing of it is needed any more but its values."""
+        if self._loop.finished and self._keeper:
+            self._keeper.go_on(self.name)
         return self._loop.finished
 
     def restore(self, *parts: Any) -> None:  # noqa: ANN401  # whatever `state_of` takes
@@ -236,6 +275,7 @@ class Saved:
         if value is not None:
             self._loop.values.append(value)
         if self._keeper:
+            self._keeper.look_around(self.name)
             self._keeper.write_if_due()
         return value
 
@@ -249,10 +289,13 @@ class Saved:
             The values; none where it was finished before.
         """
         if self._loop.finished:
+            if self._keeper:
+                self._keeper.go_on(self.name, over=True)
             return []
         self._loop.values.extend(values)
         self._loop.finished = True
         if self._keeper:
+            self._keeper.look_around(self.name)
             self._keeper.let_go(self.name)
             self._keeper.write_if_due()
         return list(values)
@@ -262,9 +305,12 @@ class Saved:
 
         For what several arms use, such as a model that is trained once, and for generators from which more is drawn.
         """
-        if not self._loop.finished:
+        if self._loop.finished and self._keeper:
+            self._keeper.go_on(self.name, over=True)
+        elif not self._loop.finished:
             self._loop.finished = True
             if self._keeper:
+                self._keeper.look_around(self.name)
                 self._keeper.let_go(self.name, whole=True)
                 self._keeper.write_if_due()
 

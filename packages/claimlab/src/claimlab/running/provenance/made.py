@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from typing import Any
 
+from claimlab.decoding import Seeds
 from claimlab.running.provenance.machine import Machine, machine
 from claimlab.running.provenance.source_tree import Code, code_of, sources
 
@@ -31,7 +32,7 @@ class Made:
         time: UTC, to the second.
     """
 
-    seeds: tuple[int, ...]
+    seeds: Seeds
     code: Code
     machine: Machine
     versions: dict[str, str]

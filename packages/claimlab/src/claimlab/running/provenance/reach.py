@@ -20,7 +20,7 @@ LAB = __name__.partition(".")[0]
 CORE = (
     "rows", "values", "fields", "running.rowfiles", "running.workers.worker", "running.checkpoints.files",
     "running.checkpoints.halves", "running.checkpoints.loops", "running.checkpoints.parts", "running.checkpoints.state",
-    "running.checkpoints.stopping",
+    "running.checkpoints.stopping", "running.checkpoints.surroundings",
 )  # fmt: skip
 """Modules of the lab that make rows of what an experiment yields, or keep what it computes from."""
 

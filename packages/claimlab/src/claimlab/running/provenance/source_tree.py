@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from claimlab.decoding import Commit, Digest
 from claimlab.errors import LabError
 from claimlab.experiment import listing
 from claimlab.running.provenance.reach import Modules, reached, stated
@@ -27,9 +28,9 @@ class Code:
         source: digest of what the rows can depend on (`source_digest`); None where that was not recorded.
     """
 
-    commit: str | None
+    commit: Commit | None
     changes: bool
-    source: str | None
+    source: Digest | None
 
 
 def code_of(package: str, experiment: str | None = None) -> Code:

@@ -14,22 +14,28 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from claimlab.errors import LabError
 from claimlab.rows import Row
 from claimlab.running.provenance.source_tree import folder_of, sources
+from claimlab.running.recipe import Recipe
 from claimlab.running.rowfiles import read_partial
 
 CHILD = """
 import dataclasses, importlib, json, sys, time
 import torch
 torch.set_num_threads(1)
-lab, name, package, values, seed, path = json.loads(sys.stdin.read())
+lab, name, package, preset, values, seed, path = json.loads(sys.stdin.read())
 try:
-    experiment = importlib.import_module(lab).load(name, package)
+    tools = importlib.import_module(lab)
+    experiment = tools.load(name, package)
+    shared = lambda one: len({field.name for field in dataclasses.fields(one.config)} & set(values))
+    if hasattr(experiment, "part_of"):
+        experiment = experiment.part_of(preset)
+    elif shared(experiment) < len(values):  # it may have been one of its own, which has become a part of this one
+        every = [tools.load(one.name, package) for one in tools.listing(package)]
+        experiment = max([experiment, *every], key=shared)
     make, run = experiment.config, experiment.run
 except ModuleNotFoundError:  # the first sources had a module an experiment
     experiment = importlib.import_module(package + "." + name.replace("-", "_"))
@@ -47,16 +53,12 @@ with open(path, "w", encoding="utf-8") as file:
 """What runs with the earlier source: names that every source has had since records have a witness."""
 
 
-def made_beside(
-    commit: str, name: str, package: str, config: Mapping[str, Any], seed: int, minutes: float | None = None
-) -> tuple[list[Row], bool]:
+def made_beside(commit: str, recipe: Recipe, seed: int, minutes: float | None = None) -> tuple[list[Row], bool]:
     """The rows of a seed as a commit's source makes them here, and whether it made them all in time.
 
     Args:
         commit: of the checkout that holds the package.
-        name: of the experiment.
-        package: that it is found in.
-        config: every field of its settings, as recorded.
+        recipe: what was run, as recorded.
         seed: which.
         minutes: after which it is stopped.
 
@@ -64,9 +66,9 @@ def made_beside(
         LabError: the commit's source cannot be had, or fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        lab, there = unpack(commit, package, Path(folder, "src"))
+        lab, there = unpack(commit, recipe.package, Path(folder, "src"))
         path = Path(folder, "rows.jsonl")
-        words = json.dumps([lab, name, there, {**config, "seed": seed}, seed, str(path)])
+        words = json.dumps([lab, recipe.name, there, recipe.preset, {**recipe.config, "seed": seed}, seed, str(path)])
         whole = _run(words, Path(folder), commit, minutes)
         return read_partial(path), whole
 
@@ -85,7 +87,7 @@ def unpack(commit: str, package: str, target: Path) -> tuple[str, str]:
     try:
         root = Path(_git(source, "rev-parse", "--show-toplevel").decode().strip())
         own, former = source.resolve().relative_to(root.resolve()).as_posix(), _former(package)
-        if former and not _git(root, "ls-tree", commit, "--", own):
+        if former and not _git(root, "ls-tree", "--end-of-options", commit, "--", own):
             place, package, lab = former
             _put(root, commit, Path(place), target)
             return lab, package
@@ -110,7 +112,7 @@ def _git(folder: Path, *words: str) -> bytes:
 def _put(root: Path, commit: str, place: Path, target: Path) -> None:
     """Put a folder of a commit, alone and without those above it, into another."""
     tree = commit if place.parent == Path() else f"{commit}:{place.parent.as_posix()}"
-    packed = _git(root, "archive", "--format=tar", tree, place.name)
+    packed = _git(root, "archive", "--format=tar", "--end-of-options", tree, place.name)
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(target, filter="data")
 

@@ -23,7 +23,7 @@ from claimlab.running.provenance.made import Made, now
 from claimlab.running.provenance.source_tree import Code, code_of
 from claimlab.running.rowfiles import read_partial
 from claimlab.running.run import Run, Witness
-from claimlab.running.runfiles import find_runs, keep, read_run
+from claimlab.running.runfiles import check_package, find_runs, keep, read_run
 from claimlab.running.storage import locked, words_of
 from claimlab.running.verification.beside import made_beside
 from claimlab.running.verification.comparing import Comparison, compare
@@ -50,6 +50,7 @@ class Found:
 
 def verify(
     directory: Path,
+    package: str | None,
     seeds: int = 1,
     minutes: float | None = None,
     both: bool = False,
@@ -59,6 +60,7 @@ def verify(
 
     Args:
         directory: the folder of records.
+        package: of experiments, the only one that is imported; records of others are named, and not made again.
         seeds: how many seeds of each.
         minutes: of each record; what was made by then is compared. Without end if None.
         both: whether rows that differ from those recorded are compared with what the recording source makes here, too: training
@@ -76,6 +78,7 @@ def verify(
     code = cache(code_of)
     for run in _records(directory):
         try:
+            check_package(run, package)
             yield _verified(run, code(run.recipe.package, run.recipe.name), Asked(seeds, minutes, both), on_event)
         except LabError as error:
             yield Found(run, None, str(error))
@@ -183,7 +186,7 @@ def _beside(
         if code.commit is None or code.changes:
             found = "none" if code.commit is None else f"{code.commit[:10]} with changes"
             raise LabError(f"a witness beside the recording source needs a commit that holds it, but the record has {found}")
-        earlier[seed], whole = made_beside(code.commit, run.recipe.name, run.recipe.package, run.recipe.config, seed, minutes)
+        earlier[seed], whole = made_beside(code.commit, run.recipe, seed, minutes)
         ended |= {seed} if whole and seed in finished else set()
     if not any(earlier.values()):
         raise LabError(f"the recording source needs to make a row, but made none in {minutes or 0:g} minutes; give --minutes")
@@ -200,11 +203,10 @@ def _made_again(
         LabError: a seed failed.
     """
     recipe, finished = run.recipe, dict[int, Made]()
-    config = {name: tuple(value) if isinstance(value, list) else value for name, value in recipe.config.items()}
     with tempfile.TemporaryDirectory() as folder:
         partials = {seed: Path(folder, f"{seed}.jsonl") for seed in seeds}
         jobs = [
-            Job(recipe.name, recipe.package, recipe.preset, {**config, "seed": seed}, seed, path, code.source or "")
+            Job(recipe.name, recipe.package, recipe.preset, {**recipe.config, "seed": seed}, seed, path, code.source or "")
             for seed, path in partials.items()
         ]
         with contextlib.closing(run_jobs(jobs, here().at_once(1), on_event, None if minutes is None else 60 * minutes)) as done:

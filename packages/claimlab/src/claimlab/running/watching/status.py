@@ -20,7 +20,7 @@ from claimlab.running.plan import Plan
 from claimlab.running.provenance.made import now
 from claimlab.running.run import OLDER
 from claimlab.running.runfiles import as_json, read_run, run_folders
-from claimlab.running.storage import current, is_locked
+from claimlab.running.storage import current, is_locked, read_file, refuse_links
 from claimlab.running.workers.worker import Event, OnEvent
 
 STATUS = ".status.json"
@@ -163,6 +163,7 @@ def status(directory: Path) -> list[Status]:
 
 def _status(folder: Path) -> Status:
     try:
+        refuse_links(folder)
         return _unfinished(folder) if (folder / STATUS).exists() else _recorded(folder)
     except LabError as error:
         return Status(folder, "", "", "damaged", 0, 0, None, str(error))
@@ -183,7 +184,7 @@ def _recorded(folder: Path) -> Status:
 def _unfinished(folder: Path) -> Status:
     path = folder / STATUS
     try:
-        content = parse_object(path.read_text(encoding="utf-8"))
+        content = parse_object(read_file(path).decode())
         going: Going = decode(Going, content, "")
     except (OSError, ValueError) as error:
         raise LabError(f"what a run says of itself must be readable, but {path} is not ({error}); delete it") from error

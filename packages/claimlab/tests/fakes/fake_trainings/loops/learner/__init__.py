@@ -34,7 +34,8 @@ def run(config: Config) -> Iterator[Row]:
     y = x.sum(1, keepdim=True).sin()
     for name in ("adam", "sgd"):
         torch.manual_seed(config.seed)
-        model = nn.Sequential(nn.Linear(4, config.width), nn.BatchNorm1d(config.width), nn.ReLU(), nn.Linear(config.width, 1))
+        hidden = (nn.Linear(4, config.width), nn.BatchNorm1d(config.width), nn.ReLU(), nn.Dropout(0.2))
+        model = nn.Sequential(*hidden, nn.Linear(config.width, 1))
         adam = name == "adam"
         optimizer = torch.optim.Adam(model.parameters(), 1e-2) if adam else torch.optim.SGD(model.parameters(), 0.1, 0.9)
         schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 6])
