@@ -195,3 +195,12 @@ def test_a_gru_under_autocast_keeps_its_states_in_their_type(dtype):
         again = gru(graph, gru(graph)[1])[0].nodes
     assert found.dtype == again.dtype == torch.float32
     torch.testing.assert_close(found, wanted, rtol=0, atol=0.02)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32])
+def test_ends_of_a_short_type_are_ends(dtype):
+    made, g = block(), graph()
+    short = g._replace(senders=g.senders.to(dtype), receivers=g.receivers.to(dtype))
+    for one, other in zip(made(short), made(g), strict=True):
+        assert torch.equal(one, other)

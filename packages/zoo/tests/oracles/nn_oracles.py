@@ -41,35 +41,6 @@ def graph_block(nodes, edges, top, senders, receivers, layers):
     return torch.stack(new_nodes), torch.stack(new_edges), new_top
 
 
-def word_attention(words, regions, sharpness, length):
-    """AttnGAN, equations 8 and 9, for one caption of so many words and one image."""
-    count, places = len(words), len(regions)
-    weights = torch.zeros(count, places, dtype=words.dtype)
-    contexts = torch.zeros_like(words)
-    for i in range(length):
-        shares = []
-        for j in range(places):
-            total = sum(math.exp(float(words[k] @ regions[j])) for k in range(length))
-            shares.append(math.exp(float(words[i] @ regions[j])) / total)
-        total = sum(math.exp(sharpness * share) for share in shares)
-        for j in range(places):
-            weights[i, j] = math.exp(sharpness * shares[j]) / total
-            contexts[i] += weights[i, j] * regions[j]
-    return contexts, weights
-
-
-def region_attention(regions, words, length):
-    """AttnGAN, equation 2."""
-    weights = torch.zeros(len(regions), len(words), dtype=words.dtype)
-    contexts = torch.zeros_like(regions)
-    for j in range(len(regions)):
-        total = sum(math.exp(float(regions[j] @ words[k])) for k in range(length))
-        for i in range(length):
-            weights[j, i] = math.exp(float(regions[j] @ words[i])) / total
-            contexts[j] += weights[j, i] * words[i]
-    return contexts, weights
-
-
 def equation_layer(x: list[float], weight: list[list[float]], bias: list[float], units: tuple[int, int, int]) -> list[float]:
     """Martius and Lampert (2016), equations (2) and (3), one unit at a time: identities, sines, products of two."""
     z = [sum(w * number for w, number in zip(row, x, strict=True)) + shift for row, shift in zip(weight, bias, strict=True)]

@@ -44,30 +44,3 @@ def em(sentences, iterations, diagonal, null):
                 own.append((best, j))
         links.append(own)
     return dict(table), links
-
-
-def grow_diag_final_and(forward, backward):
-    """Koehn's pseudo-code: the intersection, its neighbours in the union, then what links two words without links."""
-    union, alignment = set(forward) | set(backward), set(forward) & set(backward)
-
-    def source_free(i):
-        return all(a != i for a, _ in alignment)
-
-    def target_free(j):
-        return all(b != j for _, b in alignment)
-
-    while True:
-        added = False
-        for i, j in sorted(alignment):
-            for x, y in ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)):
-                new = (i + x, j + y)
-                if new not in alignment and new in union and (source_free(new[0]) or target_free(new[1])):
-                    alignment.add(new)
-                    added = True
-        if not added:
-            break
-    for links in (forward, backward):
-        for i, j in sorted(links):
-            if (i, j) not in alignment and source_free(i) and target_free(j):
-                alignment.add((i, j))
-    return sorted(alignment)

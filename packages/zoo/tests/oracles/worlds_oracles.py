@@ -60,15 +60,6 @@ def others(model, features, actions, step, imagined):
     return model.head(h)[0].view(model.agents - 1, model.actions).log_softmax(-1)
 
 
-def restaurant(symbols, alpha):
-    """The probability of a sequence, guest by guest."""
-    seen, total = {}, 0.0
-    for i, symbol in enumerate(symbols):
-        total += math.log(seen.get(symbol, alpha) / (alpha + i))
-        seen[symbol] = seen.get(symbol, 0) + 1
-    return total
-
-
 def bits(symbols, meanings):
     """Plug-in mutual information in bits."""
     n, total = len(symbols), 0.0

@@ -1,1 +1,1 @@
-"""Training loops that experiments of several families share."""
+"""What several experiments share: training loops, an actor-critic, PPO with bonuses, plots and films, all plain functions."""

@@ -282,7 +282,8 @@ def _check_graph(graph: Graph, wanted: Widths, weight: Tensor) -> Graph:
     check_floats("graph.edges", graph.edges, *batch, joined, wanted.edges, like=weight, way_out=rule)
     check_floats("graph.globals", graph.globals, *batch, wanted.globals, like=weight)
     device = graph.nodes.device
-    return graph._replace(senders=graph.senders.to(device), receivers=graph.receivers.to(device))
+    senders, receivers = (ends.to(device).long() for ends in (graph.senders, graph.receivers))  # torch gathers by no byte
+    return graph._replace(senders=senders, receivers=receivers)
 
 
 def _check_state(state: GraphState, graph: Graph, wide: Widths) -> GraphState:

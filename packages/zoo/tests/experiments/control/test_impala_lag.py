@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.control.actors import ActorCritic
 from mechlearn_zoo.experiments.control.impala_lag import EXPERIMENT
 from mechlearn_zoo.experiments.control.impala_lag import run as lag
+from mechlearn_zoo.learners.actor_critic import ActorCritic
 from mechlearn_zoo.methods.control import collect
 
 TINY = replace(EXPERIMENT.presets["quick"].config, lags=(0, 2), updates=4, envs=8, mdps=1)

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from claimlab import Rows, judge
-from mechlearn_zoo.experiments.control.actors import ActorCritic
 from mechlearn_zoo.experiments.control.popart_tasks import EXPERIMENT
 from mechlearn_zoo.experiments.control.popart_tasks import run as tasks
+from mechlearn_zoo.learners.actor_critic import ActorCritic
 from mechlearn_zoo.methods.control import collect
 
 TINY = replace(EXPERIMENT.presets["quick"].config, updates=3, envs=2)

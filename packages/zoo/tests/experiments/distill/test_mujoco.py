@@ -7,7 +7,6 @@ import mujoco_made_up
 from claimlab import Rows, judge
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill import bodies
-from mechlearn_zoo.experiments.distill.measured import shortened
 from mechlearn_zoo.experiments.distill.mujoco import EXPERIMENT, baselines
 from mechlearn_zoo.experiments.distill.mujoco import run as distill_mujoco
 from mechlearn_zoo.experiments.distill.mujoco.figures import TABLE
@@ -59,14 +58,6 @@ def test_unrolls_that_diverge_end_a_training_or_are_counted():
     counted = [dict(row) for row in distill_mujoco.run(replace(tame, nonfinite="zero"))]
     assert {row.pop("lost") for row in counted} == {0}
     assert counted == [dict(row) for row in distill_mujoco.run(tame)]
-
-
-def test_all_of_a_training_is_the_run_itself_and_half_of_it_its_first_look(rows):
-    finals = [{key: row[key] for key in row if key != "diverged"} for row in rows.where(kind="final")]
-    assert shortened(rows, 1.0).where(kind="final") == Rows(finals)
-    half = shortened(rows, 0.5)
-    assert len(half) == 2 * len(finals)
-    assert set(half.where(kind="final").values("selected_step")) == {min(rows.where(kind="curve")["step"])}
 
 
 def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():

@@ -73,7 +73,7 @@ TINY = {
     },
     "eager": {
         "trained": (1,), "tested": (1, 2), "pads": (0, 2), "steps": 2, "batch": 4, "width": 8, "units": 8, "tests": 3,
-        "transformer_width": 8, "every": 1,
+        "every": 1,
     },
     "environment-surfaces": {
         "environments": 3, "examples": 8, "shortcuts": 2, "hidden": 6, "batch": 4, "steps": 2, "grid": 3, "lines": 5,
@@ -106,7 +106,7 @@ TINY = {
     },
     "particle-language": {"steps": 3, "three_steps": 3, "batch": 4, "test": 40, "time": 3},
     "poisoning": {"train": 30, "shares": (0.1,), "steps": 2, "high": 0.05, "low": 1.0},
-    "reprogramming": {"letters": 64, "host_steps": 2, "steps": 2, "batch": 8, "hosts": 3},
+    "reprogramming": {"letters": 64, "host_steps": 2, "steps": 2, "batch": 8},
     "skips-accuracy": {**SKIPS, "test_episodes": 2, "methods": ("asi", "fixed-2"), "checks": 2},
     "skips-capacity": {
         "hidden": (2, 4), "episodes": (3,), "evaluations": 20, "batch": 2, "horizon": 3, "test_episodes": 3,
@@ -129,9 +129,7 @@ TINY = {
         "harvest_height": 7, "harvest_width": 8, "view": 1, "symbols": 2, "hidden": 4, "worlds": 3, "episode": 4, "horizon": 2,
         "updates": 8, "tested": 3,
     },
-    "social-dilemmas influence": {
-        "couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8,
-    },
+    "social-dilemmas influence": {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2},
     "temperature-sweep": {**TEXT, "arms": ("mle", "seqgan")},
     "temperature-sweep seqgan": TEXT,
     "trellis": {
@@ -148,7 +146,7 @@ TINY = {
     "take-cover": {
         "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
         "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6,
-        "film": 5, "room_steps": 2,
+        "film": 5,
     },
 }  # fmt: skip
 """Settings of seeds that train nothing, as in the experiments' own tests; of a part by the experiment's name and its preset."""

@@ -3,15 +3,13 @@
 from dataclasses import replace
 
 import pytest
-import torch
 
 from claimlab import EarlyStopping, Rows, judge
 from mechlearn_zoo.experiments.language import eager
 from mechlearn_zoo.experiments.language.eager.run import Config, learned
-from mechlearn_zoo.experiments.language.eager.transformer import Transformer
 
 CONFIG = Config(trained=(1,), tested=(1, 2, 3, 6, 8), pads=(0, 2), steps=2, batch=4, width=8, units=8, tests=3,
-                validated=2, transformer_width=8, every=1, enough=0.0)  # fmt: skip
+                validated=2, every=1, enough=0.0)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +25,8 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
 
 def test_every_model_and_length_is_there(rows):
     found = Rows(rows).where(kind="final")
-    assert set(found.by("model")) == {"eager 0", "eager 2", "attention", "transformer"}
-    assert len(found) == 4 * 5
+    assert set(found.by("model")) == {"eager 0", "eager 2", "attention"}
+    assert len(found) == 3 * 5
     looks = Rows(rows).where(kind="look")
     assert {tuple(some["step"]) for some in looks.by("model").values()} == {(1.0, 2.0)}
     assert set(Rows(rows).where(kind="reached")["step"]) == {1.0}
@@ -55,9 +53,7 @@ def test_comparisons_ask_ends_and_where_validation_stops():
         both = {"exact": words, "words": words, "stopped_at": 0.5, "stopped_exact": stopped, "stopped_words": stopped}
         return {"kind": "final", "seed": 100, "model": model, "clauses": clauses, **both}
 
-    opponents = [
-        final(model, c, 0.9, 0.99 if c < 4 else 0.95) for model in ("attention", "transformer") for c in (1, 2, 3, 6, 8)
-    ]
+    opponents = [final("attention", c, 0.9, 0.99 if c < 4 else 0.95) for c in (1, 2, 3, 6, 8)]
     ours = [final("eager 2", c, 0.92, 0.98) for c in (1, 2, 3, 6, 8)]
     rows = [*ours, *opponents, final("eager 0", 8, 0.8, 0.95)]
     found = {claim.id: judge(claim, rows, "quick").measured for claim in eager.EXPERIMENT.claims if "er.slow" not in claim.id
@@ -70,8 +66,7 @@ def test_comparisons_ask_ends_and_where_validation_stops():
 def test_models_have_about_as_many_parameters():
     config = Config()
     made = [eager.run.count(eager.run.EagerTranslator(84, config.width, eager.run.Generator())),
-            eager.run.count(eager.run.Attention(84, config.units, eager.run.Generator())),
-            eager.run.count(eager.run.Transformer(84, config.transformer_width, eager.run.Generator()))]  # fmt: skip
+            eager.run.count(eager.run.Attention(84, config.units, eager.run.Generator()))]  # fmt: skip
     assert min(made) / max(made) > 0.8, made
 
 
@@ -81,38 +76,6 @@ def test_who_never_learns_enough_has_no_steps():
     assert {row["step"] for row in rows.where(kind="reached")} == {None}
     (slower,) = (claim for claim in eager.EXPERIMENT.claims if claim.id == "eager.slower")
     assert judge(slower, Rows(row for row in rows), "quick").measured is None
-
-
-def test_a_transformer_sees_nothing_ahead_and_starts_alike():
-    def made(seed):
-        return Transformer(20, 8, torch.Generator().manual_seed(seed)).eval()
-
-    source, written = torch.randint(20, (3, 5)), torch.randint(20, (3, 6))
-    other = written.clone()
-    other[:, 4:] = 1
-    with torch.no_grad():
-        found = made(0)(source, written)
-        torch.testing.assert_close(found[:, :4], made(0)(source, other)[:, :4])
-        assert not torch.allclose(found[:, 4:], made(0)(source, other)[:, 4:])
-        assert not torch.allclose(found, made(1)(source, written))
-        assert not torch.allclose(found[:, 3], made(0)(source.flip(1), written)[:, 3])  # places count
-
-
-def test_a_transformer_translates_what_it_was_taught():
-    model = Transformer(12, 16, torch.Generator().manual_seed(0))
-    source = torch.randint(4, 12, (16, 4), generator=torch.Generator().manual_seed(1))
-    target = torch.cat([source.flip(1), torch.full((16, 1), 3)], 1)
-    optimizer = torch.optim.Adam(model.parameters(), 5e-3)
-    for _ in range(150):
-        optimizer.zero_grad()
-        model.loss(source, target, 0).mean().backward()
-        optimizer.step()
-    assert model.eval().greedy(source, 0, 3) == source.flip(1).tolist()
-
-
-def test_widths_that_heads_cannot_share_are_refused():
-    with pytest.raises(ValueError, match=r"transformer_width should be a multiple of 4\. Found 6"):
-        replace(CONFIG, transformer_width=6)
 
 
 def test_alignments_are_learned():

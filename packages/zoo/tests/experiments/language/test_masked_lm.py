@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from claimlab import EarlyStopping, Rows
+from claimlab import Rows
 from mechlearn_zoo.experiments.language.masked_lm import EXPERIMENT
 from mechlearn_zoo.experiments.language.masked_lm.measures import later
-from mechlearn_zoo.experiments.language.masked_lm.run import Config, corpus, distilled, fresh, token_losses
+from mechlearn_zoo.experiments.language.masked_lm.run import Config, corpus, fresh, token_losses
 from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
 from mechlearn_zoo.methods.language.masked import Corruption
 from mechlearn_zoo.tasks.text.code_tokens import NO_ROLE, ROLES
@@ -24,27 +24,6 @@ def test_claims_figures_and_the_same_rows_again(rows):
     check_measured_and_drawn(EXPERIMENT, rows)
     again = [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, arms=("masked",)))]
     assert again[-1] == next(row for row in rows if row.get("arm") == "masked")
-
-
-def test_the_student_is_looked_at_with_its_teacher_and_without_and_the_looks_change_nothing(rows, monkeypatch):
-    (last,) = (row for row in rows if row.get("arm") == "distilled")
-    assert {"stopped_accuracy", "stopped_at", "stopped_alone", "stopped_alone_at"} < last.keys()
-    config = replace(TINY, tuning=20)
-    data, labelled = corpus(config), torch.arange(8)
-    models = [fresh(config, data.words, causal) for causal in (False, True)]
-    seen, look = [], EarlyStopping.look
-
-    def noted(self, share, validation, found):
-        seen.append((share, *found))
-        look(self, share, validation, found)
-
-    monkeypatch.setattr(EarlyStopping, "look", noted)
-    looked = distilled(config, *models, data, labelled)
-    assert [share for share, name in seen if name == "accuracy"] == [0.5, 1]
-    assert [share for share, name in seen if name == "alone"] == [0.5, 1]  # as often as all that stop by validation
-    monkeypatch.setattr(EarlyStopping, "look", lambda self, *_: self.row.update(stopped_at=0.0))
-    without = distilled(config, *models, data, labelled)
-    assert {name: looked[name] for name in ("accuracy", "alone")} == {name: without[name] for name in ("accuracy", "alone")}
 
 
 def test_the_corpus():

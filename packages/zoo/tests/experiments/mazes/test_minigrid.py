@@ -5,7 +5,7 @@ import torch
 
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.mazes.minigrid import EXPERIMENT
-from mechlearn_zoo.experiments.mazes.minigrid.run import METHODS, endless, fresh, run
+from mechlearn_zoo.experiments.mazes.minigrid.run import METHODS, fresh, run
 
 SMALL = replace(EXPERIMENT.presets["quick"].config, envs=2, steps=24, rollouts=5)
 
@@ -40,14 +40,3 @@ def test_what_is_new_is_that_of_an_episode():
     cells = torch.tensor([[0], [1], [0], [5], [1], [5], [6]])
     over = torch.tensor([[False], [False], [True], [False], [False], [False]])
     assert fresh(cells, over)[:, 0].tolist() == [1, 0, 0, 1, 0, 1]
-
-
-def test_a_roll_out_that_tells_of_no_ends():
-    from mechlearn_zoo.methods.control import Rollout
-
-    ends = torch.tensor([[True, False], [False, True]])
-    made = Rollout(
-        torch.zeros(3, 2, 1), torch.zeros(2, 2), torch.zeros(2, 2), ends, ends.flip(0), torch.zeros(2, 2), torch.ones(2, 1)
-    )
-    assert not endless(made).terminated.any()
-    assert endless(made).cuts == 0

@@ -8,9 +8,9 @@ import pytest
 from mechlearn_zoo.experiments.robustness import poisoning, reprogramming, transfer
 
 CASES = {
-    "transfer": (transfer, {"pairs": ("0-1",), "steps": 1, "draws": 2, "ensembles": False}),
+    "transfer": (transfer, {"pairs": ("0-1",), "steps": 1, "draws": 2}),
     "poisoning": (poisoning, {"pairs": ("0-1",), "steps": 1, "train": 24, "shares": (0.2,)}),
-    "reprogramming": (reprogramming, {"letters": 64, "host_steps": 1, "steps": 2, "batch": 8, "hosts": 3}),
+    "reprogramming": (reprogramming, {"letters": 64, "host_steps": 1, "steps": 2, "batch": 8}),
 }
 
 

@@ -3,10 +3,7 @@ import itertools
 import pytest
 import torch
 
-from mechlearn.losses import SquaredError
-from mechlearn.skips import Dynamics, Greedy, match
-from mechlearn.trajectories import Trajectories
-from mechlearn_zoo.experiments.worlds.dividing.relabelling import hindsight, matched_states, without_loops
+from mechlearn_zoo.experiments.worlds.dividing.relabelling import hindsight, without_loops
 
 
 def test_every_pair_on_a_path_is_a_solved_problem():
@@ -28,16 +25,6 @@ def test_a_walk_without_its_loops_is_a_walk():
         assert all(step in steps for step in itertools.pairwise(found))
 
 
-def test_skips_hand_over_their_frames_as_plain_tensors():
-    """A world of states 0, 1, 2, ... whose model jumps two ahead."""
-    frames = torch.arange(8.0).expand(2, 8)[..., None]
-    matched = match(Dynamics(lambda x: x + 2, SquaredError()), Trajectories(frames, torch.tensor([8, 5])), Greedy(4))
-    states = frames[..., 0].long() * 10
-    paths = matched_states(states, matched.matched)
-    assert paths == [[0, 20, 40, 60, 70], [0, 20, 40]]
-    assert hindsight(paths).tolist()[0] == [0, 20, 40]
-
-
 def test_what_is_refused(as_installed):
     with pytest.raises(ValueError, match=r"`paths` should hold one of three states or more\. Found none"):
         hindsight([[1, 2]])
@@ -45,9 +32,5 @@ def test_what_is_refused(as_installed):
         hindsight([[1, 2, 3]], "half")
     with pytest.raises(TypeError, match="`paths` should be a whole number"):
         hindsight([[1.5, 2, 3]])
-    with pytest.raises(ValueError, match=r"`matched` should be frames below 4\. Found 4"):
-        matched_states(torch.zeros(1, 4).long(), torch.tensor([[4]]))
-    with pytest.raises(TypeError, match=r"`states` should hold whole numbers\. Found torch.float32"):
-        matched_states(torch.zeros(1, 4), torch.tensor([[1]]))
     with pytest.raises(TypeError, match="`paths` should be a list of paths"):
         hindsight([1, 2, 3])

@@ -3,14 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from claimlab import EarlyStopping, Rows, judge
-from mechlearn_zoo.experiments.worlds.take_cover import EXPERIMENT, films, models, rooms
+from claimlab import Rows, judge
+from mechlearn_zoo.experiments.worlds.take_cover import EXPERIMENT, films
 from mechlearn_zoo.nn.autoencoders import ConvVAE, Encoded
 
 TINY = {
     "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
     "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6, "film": 5,
-    "rooms": 2, "room_steps": 2,
 }  # fmt: skip
 
 
@@ -34,54 +33,6 @@ def test_a_seed_whose_vision_sees_nothing_stops():
     assert all(judge(claim, found, "quick").measured is None for claim in EXPERIMENT.claims)
 
 
-@pytest.mark.extra("worlds", "cma")
-def test_rooms_are_judged_at_ends_and_where_validation_stops_them():
-    small = {"episodes": 40, "steps": 30, "lanes": 40, "room_steps": 2}
-    found = rows("rooms", **small, looks=2)
-    assert {row["kind"] for row in found} == {"vision", "reference", "room", "generation", "final"}
-    for row in found:
-        keys = {"room": ("known", "new", "silent", "at"), "final": ("virtual", "actual")}.get(row["kind"], ())
-        assert {key for key in row if key.startswith("stopped_")} == {f"stopped_{key}" for key in keys}
-    quick = [{key: value for key, value in row.items() if not key.startswith("stopped_")} for row in found]
-    for claim in EXPERIMENT.claims:
-        if "room" in claim.id:
-            assert judge(claim, found, "rooms").measured is not None, claim.id
-            assert judge(claim, quick, "quick").measured is not None, claim.id
-    assert EXPERIMENT.figures(Rows(found))
-    assert all(0 <= EXPERIMENT.progress(EXPERIMENT.presets["rooms"].config, row)[0] <= 1 for row in found)
-
-
-def latents(config, episodes, seed):
-    generator = torch.Generator().manual_seed(seed)
-    mean = torch.randn(episodes, 5, config.latent, generator=generator)
-    ended = torch.zeros(episodes, 4, dtype=torch.bool)
-    ended[::2, 3] = True
-    actions = torch.randn(episodes, 4, 1, generator=generator)
-    return models.Latents(Encoded(mean, torch.zeros_like(mean)), actions, ended, torch.ones(episodes, 4, dtype=torch.bool))
-
-
-def test_looks_at_m_change_nothing_and_keep_it_where_validation_is_best(monkeypatch):
-    config = replace(EXPERIMENT.presets["rooms"].config, **{**TINY, "room_steps": 4, "looks": 4})
-    data, held_out, further = (latents(config, 8, seed) for seed in range(3))
-    plain = list(rooms.trained(config, data, held_out))
-    looked = list(rooms.trained(config, data, held_out, further))
-    for one, other in zip(plain, looked, strict=True):
-        assert one.stopped is None
-        assert one.row == {key: value for key, value in other.row.items() if not key.startswith("stopped_")}
-        pairs = zip(one.silent.parameters(), other.silent.parameters(), strict=True)
-        assert all(torch.equal(ours, theirs) for ours, theirs in pairs)
-    numbers = iter([0.5, 0.9, 0.7, 0.6])
-    monkeypatch.setattr(rooms, "mean_auc", lambda memory, some: next(numbers))
-    memory = models.make_memory(config, 1 + rooms.CODE, torch.Generator().manual_seed(0))
-    looks = rooms.Looks([further], lambda memory: {"new": float(memory.layer.weight_ih_l0[0, 0].detach())}, EarlyStopping(4))
-    for step in range(4):
-        with torch.no_grad():
-            memory.layer.weight_ih_l0[0, 0] = step
-        looks.look((step + 1) / 4, memory)
-    assert looks.stopping.row == {"stopped_at": 0.5, "stopped_new": 1.0}
-    assert float(looks.weights["layer.weight_ih_l0"][0, 0]) == 1
-
-
 @pytest.mark.extra("worlds", "cma", "vizdoom")
 def test_doom_for_a_few_steps(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # VizDoom leaves its settings, _vizdoom.ini, where it was started
@@ -96,7 +47,6 @@ def test_doom_for_a_few_steps(monkeypatch, tmp_path):
             tested=2,
             temperatures=(1.15,),
             film=1,
-            rooms=0,
         )
     )
     (final,) = found.where(kind="final")
@@ -116,15 +66,10 @@ def test_recorded_presets_of_other_worlds_keep_no_picture():
 @pytest.mark.extra("worlds", "cma", "Box2D")
 def test_car_racing_for_a_few_steps():
     tiny = {"episodes": 10, "steps": 3, "lanes": 2, "widths": (4, 4, 4, 4), "latent": 3, "trials": 1, "tested": 2, "horizon": 3}
-    found = Rows(rows("car", **tiny, in_world=("z-h",), generations=1, rooms=0))
+    found = Rows(rows("car", **tiny, in_world=("z-h",), generations=1))
     (final,) = found.where(kind="final")
     assert final["virtual"] == final["actual"] < 100
     assert final["parameters"] == 3 * (3 + 6 + 1)
-
-
-def test_there_are_no_more_rooms_than_episodes():
-    assert [own.tolist() for own in rooms.dealt(5, 2)] == [[0, 2, 4], [1, 3]]
-    assert [own.tolist() for own in rooms.dealt(2, 8)] == [[0], [1]]
 
 
 def test_films_come_back():
@@ -169,13 +114,3 @@ def test_a_frame_and_what_v_makes_of_it_come_back():
     assert rebuilt[0, 0].tolist() == [4 * 17, 2 * 17, 0]
     figure = EXPERIMENT.figures(Rows([{**row, "seed": 100}]))["seen"]
     assert [axes.get_title() for axes in figure.axes] == ["the world's frame", "V's picture of it"]
-
-
-def test_m_without_alarms_is_m_whose_alarms_are_zero():
-    config = replace(EXPERIMENT.presets["quick"].config, **TINY)
-    memory = models.make_memory(config, 1 + rooms.CODE, torch.Generator().manual_seed(0))
-    z, a = torch.randn(2, 5, config.latent), torch.randn(2, 5, 1)
-    whole = memory(z, torch.cat((a, torch.zeros(2, 5, rooms.CODE)), -1))
-    silent = rooms.without_alarms(memory)(z, a)
-    torch.testing.assert_close(silent.mixture.means, whole.mixture.means)
-    torch.testing.assert_close(silent.ends, whole.ends)

@@ -91,13 +91,6 @@ def of_blocks() -> list[Door]:
             any_rank | {"mask": ("None", "an axis less"), "values": (*rank, width, *unread)},
         ),
         Door(
-            "word_attention",
-            attention.word_attention,
-            {"words": rows["queries"], "regions": rows["keys"], "sharpness": 5.0},
-            any_rank,
-        ),
-        Door("region_attention", attention.region_attention, {"regions": rows["keys"], "words": rows["queries"]}, any_rank),
-        Door(
             "add_coordinates",
             coordinates.add_coordinates,
             {"x": images, "radius": True},

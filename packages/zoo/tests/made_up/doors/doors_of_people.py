@@ -53,12 +53,6 @@ def of_influence() -> list[Door]:
         ),
         Door("mutual_information", influence.mutual_information, logs, dict.fromkeys(logs, doubles)),
         Door(
-            "pointwise_influence",
-            influence.pointwise_influence,
-            logs | {"taken": taken, "heard": taken},
-            dict.fromkeys(logs, doubles),
-        ),
-        Door(
             "influence_rewards",
             influence.influence_rewards,
             {"influence": torch.zeros(3, 2), "seen": torch.ones(3, 2, dtype=torch.bool), "clip": 10.0},
@@ -90,12 +84,6 @@ def of_symbols() -> list[Door]:
     anywhere = ("too large", "negative")
     longer = ("a column more", *anywhere)
     return [
-        Door(
-            "vocabulary_log_probability",
-            symbols.vocabulary_log_probability,
-            {"symbols": ids, "alpha": 1.0},
-            {"symbols": longer},
-        ),
         Door(
             "vocabulary_reward",
             symbols.vocabulary_reward,

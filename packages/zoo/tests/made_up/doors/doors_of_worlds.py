@@ -107,7 +107,6 @@ def of_plans() -> list[Door]:
     )
     gaussian, states = infogan.GaussianTransition(2, g()), torch.eye(3)
     problem = dividing.Planning(lambda s, t: 0.5, lambda s, t: dividing.Proposals([1], [1.0]))
-    chain = torch.arange(5).expand(2, 5)
     return [
         Door("OneHot", infogan.OneHot, {"states": 3}),
         Door("OneHot.sample", infogan.OneHot(3).sample, {"count": 2, "generator": g()}),
@@ -144,10 +143,4 @@ def of_plans() -> list[Door]:
             {"start": 0, "goal": 2, "problem": problem, "effort": dividing.Effort(5), "generator": g()},
         ),
         Door("hindsight", relabelling.hindsight, {"paths": [[0, 1, 2]], "split": 1}),
-        Door(
-            "matched_states",
-            relabelling.matched_states,
-            {"states": chain, "matched": torch.tensor([[1, 3], [2, -1]])},
-            {"states": ("too large", "negative", "a column more"), "matched": ("a column more", "negative")},
-        ),
     ]

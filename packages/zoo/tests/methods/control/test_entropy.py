@@ -3,7 +3,7 @@ import torch
 
 import control_finite_oracles as oracle
 from mechlearn_zoo.finite import FiniteMDP
-from mechlearn_zoo.methods.control.entropy import barrier, classify, interpolate, objective, perturb
+from mechlearn_zoo.methods.control.entropy import barrier, interpolate, objective, perturb
 
 
 def process(seed=0, discount=0.9):
@@ -75,20 +75,6 @@ def test_perturbations_of_a_quadratic_are_exact():
     directions /= directions.norm(dim=1, keepdim=True)
     torch.testing.assert_close(found.curvature, (directions @ hessian * directions).sum(1), rtol=0, atol=1e-12)
     torch.testing.assert_close(found.slope, directions @ (hessian @ point + 1), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("function", "kind"),
-    [
-        (ball, "local optimum"),
-        (lambda x: x.square().sum(-1), "local minimum"),
-        (lambda x: (x.square() * torch.tensor([1.0, -1.0, 0.0])).sum(-1), "saddle"),
-        (lambda x: 0 * x.sum(-1), "flat"),
-        (lambda x: x.sum(-1), "slope"),
-    ],
-)
-def test_points_are_told_apart(function, kind):
-    assert classify(perturb(function, torch.zeros(3), 0.5, 50, torch.Generator().manual_seed(0)), 1e-6) == kind
 
 
 def test_segments_and_their_barriers():

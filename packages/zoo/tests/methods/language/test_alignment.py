@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import translation_oracles as oracle
-from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible, symmetrise
+from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible
 
 FILLERS = Fillers(start=100, target=101, source=102)
 
@@ -79,16 +79,6 @@ def test_without_diagonal_it_is_nltks_first_model():
     found = align(made, 5, 0.0, None)
     for (e, f), p in zip(found.pairs.tolist(), found.probabilities.tolist(), strict=True):
         assert p == pytest.approx(theirs.translation_table[str(f)][None if e < 0 else str(e)], abs=1e-8)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8),
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8),
-)
-def test_growing_is_the_literal_pseudo_code(forward, backward):
-    assert symmetrise(forward, backward) == oracle.grow_diag_final_and(forward, backward)
-    assert symmetrise(forward, backward, "intersection") == sorted(set(forward) & set(backward))
-    assert symmetrise(forward, backward, "union") == sorted(set(forward) | set(backward))
 
 
 def test_a_known_reordering_is_found():

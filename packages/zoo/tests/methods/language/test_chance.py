@@ -1,10 +1,9 @@
 import math
 
 import pytest
-import torch
 from scipy import stats
 
-from mechlearn_zoo.methods.language.chance import best_of, mcnemar, wilson
+from mechlearn_zoo.methods.language.chance import best_of, wilson
 
 
 @pytest.mark.parametrize("items", [999, 1000, 1001, 1030, 1050, 1267, 5000])
@@ -44,15 +43,3 @@ def test_no_interval_has_its_ends_swapped(z):
 def test_an_interval_of_no_width_and_one_of_all():
     assert wilson(3, 5, 0.0) == (0.6, 0.6, 0.6, 5)
     assert wilson(3, 5, 1e200) == pytest.approx((0.6, 0.0, 1.0, 5))
-
-
-def test_two_models_are_of_the_same_items(as_installed):
-    one = torch.tensor([True, False, True, True, False])
-    assert mcnemar(one[:0], one[:0]) == 1.0
-    for other in (one[:1], one[None]):
-        with pytest.raises(ValueError, match=r"`other` should have the shape \(5,\)"):
-            mcnemar(one, other)
-    with pytest.raises(ValueError, match=r"`one` should have the shape \(5,\)"):
-        mcnemar(one[None], one)
-    with pytest.raises(TypeError, match="`other` should hold booleans"):
-        mcnemar(one, one.long())

@@ -1,6 +1,4 @@
 import re
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from mechlearn_zoo.methods.language.grammar import (
     EmbeddingGrammar,
     Terminal,
     Vectors,
-    context_free,
     expand,
     together,
     word_vectors,
@@ -120,25 +117,6 @@ def test_a_word_may_hold_what_separates_lines_elsewhere(tmp_path):
     path.write_text("")
     with pytest.raises(ValueError, match="a vector a word"):
         Vectors.read(path)
-
-
-@pytest.mark.extra("language", "lark")
-def test_a_context_free_grammar_nests():
-    one = Vectors(("big", "huge", "dog"), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]))
-    parser = context_free('start: "(" start ")" | ADJECTIVE\nADJECTIVE: {a: big ~0.1}\n', one)
-    assert parser.parse("((huge))")
-    with pytest.raises(Exception, match=r"dog|No terminal"):
-        parser.parse("(dog)")
-    slashed = Vectors(("and/or", "a\\/b", "dog"), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]))
-    parser = context_free("start: WORD\nWORD: {a: and/or ~0.1}\n", slashed)
-    assert parser.parse("and/or")
-    assert parser.parse("a\\/b")
-
-
-def test_slashes_do_not_close_larks_expressions(monkeypatch):
-    monkeypatch.setitem(sys.modules, "lark", SimpleNamespace(Lark=str))
-    one = Vectors(("and/or", "dog"), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
-    assert context_free("WORD: {a: and/or ~0}", one) == r"WORD: /(?<!\w)(?:and\/or)(?!\w)/"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from mechlearn_zoo.methods.language.masked import (
     Corruption,
     corrupt,
     masked_loss,
-    sentence_pairs,
 )
 from mechlearn_zoo.methods.language.vocabulary import BEGIN, END, MASK, PAD
 
@@ -111,24 +110,6 @@ def test_the_loss_is_a_mean_over_chosen_places():
     torch.testing.assert_close(masked_loss(logits, targets), expected)
 
 
-def test_pairs_of_sentences():
-    documents = [[[100 * d + 10 * s + k for k in range(1 + (s + d) % 4)] for s in range(9)] for d in range(6)]
-    pairs = [pair for seed in range(60) for pair in sentence_pairs(documents, 16, seeded(seed))]
-    sources = {tuple(s): (d, i) for d, document in enumerate(documents) for i, s in enumerate(document)}
-    assert len(sources) == 54
-    for pair in pairs:
-        assert 5 <= len(pair.ids) <= 16
-        assert (pair.ids[0], pair.ids[-1]) == (BEGIN, END)
-        end = pair.ids.index(END)
-        assert pair.segments == [0] * (end + 1) + [1] * (len(pair.ids) - end - 1)
-        first, second = pair.ids[1:end], pair.ids[end + 1 : -1]
-        documents_of = [{i // 100 for i in part} for part in (first, second)]
-        assert all(len(one) == 1 for one in documents_of)
-        assert (documents_of[0] == documents_of[1]) == pair.follows
-    share = sum(pair.follows for pair in pairs) / len(pairs)
-    assert 0.3 < share < 0.6  # a half, less the stretches of a single sentence, which nothing follows
-
-
 def test_bad_input():
     ids, special = text(2)
     for settings, message in [
@@ -147,8 +128,6 @@ def test_bad_input():
         corrupt(ids, special, Corruption(50, selection="bernoulli"), seeded(), ids)
     with pytest.raises(ValueError, match="row 1"):
         masked_loss(torch.zeros(2, 2, 3), torch.tensor([[0, 1], [IGNORED, IGNORED]]))
-    with pytest.raises(ValueError, match="two or more"):
-        sentence_pairs([[[1]]], 10, seeded())
 
 
 def test_of_equal_keys_no_more_are_chosen(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mechlearn_zoo.experiments.language.winograd.schema_world import SchemaWorld
-from mechlearn_zoo.methods.language.chance import best_of, mcnemar, wilson
+from mechlearn_zoo.methods.language.chance import best_of, wilson
 from mechlearn_zoo.methods.language.schemas import (
     Cooccurrence,
     Schema,
@@ -14,7 +14,6 @@ from mechlearn_zoo.methods.language.schemas import (
     report,
     substituted,
     switch,
-    tail,
 )
 
 TROPHY = Schema(
@@ -45,8 +44,6 @@ def test_substituting_and_switching():
     assert (
         substituted(Schema("It is late. He left.", slice(12, 14), ("the man", "Bob"), 0), 0).text == "It is late. The man left."
     )
-    assert tail(TROPHY).text == "it is too big."
-    assert tail(TROPHY, 1).text == "it big."
 
 
 def test_association_counts():
@@ -105,9 +102,6 @@ def test_intervals():
         exact = stats.binomtest(successes, trials).proportion_ci(method="wilson")
         found = wilson(successes, trials)
         assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
-    one, other = torch.tensor([True] * 8 + [False] * 2), torch.tensor([False] * 6 + [True] * 3 + [False])
-    assert mcnemar(one, other) == pytest.approx(stats.binomtest(1, 7).pvalue)
-    assert mcnemar(one, one) == 1.0
 
 
 def test_the_best_of_some_guessers_by_enumeration():

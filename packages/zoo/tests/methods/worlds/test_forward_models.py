@@ -125,3 +125,5 @@ def test_actions_of_a_short_type_are_actions(dtype):
     logits = torch.randn(2, 3, 1, 4, generator=generator())
     actions = torch.randint(0, 4, (2, 3, 1), generator=generator(1))
     assert torch.equal(next_action_losses(logits, actions.to(dtype)), next_action_losses(logits, actions))
+    places, ends = torch.randn(3, 2, generator=generator()), torch.tensor([0, 2])
+    assert torch.equal(relative_places(places, ends.to(dtype), ends.to(dtype)), relative_places(places, ends, ends))

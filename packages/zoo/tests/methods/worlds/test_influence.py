@@ -10,7 +10,6 @@ from mechlearn_zoo.methods.worlds import (
     influence_rewards,
     mutual_information,
     others_losses,
-    pointwise_influence,
 )
 
 
@@ -52,16 +51,6 @@ def test_bounds_independence_and_relabelling():
     sure[:, 0] = 0.0
     assert float(causal_influence(counterfactual, sure, torch.zeros(5, dtype=torch.long)).abs().max()) < 1e-14
     assert float(mutual_information(counterfactual, sure).abs().max()) < 1e-14
-
-
-def test_pointwise_influence_agrees_in_expectation():
-    counterfactual, policy, _ = draw()
-    total = torch.zeros(5, dtype=torch.float64)
-    for a in range(4):
-        for b in range(3):
-            at = pointwise_influence(counterfactual, policy, torch.full((5,), a), torch.full((5,), b))
-            total += policy[:, a].exp() * counterfactual[:, a, b].exp() * at
-    torch.testing.assert_close(total, mutual_information(counterfactual, policy), rtol=0, atol=1e-12)
 
 
 def test_rewards():

@@ -7,7 +7,7 @@ value at the time that was best on held-out data: "as printed" and "selected".
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from claimlab import Measurement, Row, Rows, Scalar, bootstrap, number
+from claimlab import Measurement, Row, Rows, bootstrap, number
 
 
 class Measured(NamedTuple):
@@ -39,36 +39,6 @@ def summary(points: Sequence[Measured], best: Callable[[Sequence[float]], float]
         "selection": chosen.selection,
         "last": points[-1].test,
     }
-
-
-OF_A_LOOK = {"kind", "seconds", "training", "lost", *Measured._fields}
-"""Columns of a curve's row that are of the look; the others say whose run it is."""
-
-
-def shortened(rows: Rows, share: float, best: Callable[[Sequence[float]], float] = min) -> Rows:
-    """Return the rows of training runs as if each had ended at a share of the longest one's steps.
-
-    These are the looks until then and, made of them, a final row a run. What was measured at the end alone is left out, and
-    so is a run without a look until then.
-
-    Args:
-        rows: those of kind "curve" are read, in the order of steps.
-        share: of the steps, above 0, up to 1.
-        best: ``max`` for accuracies, ``min`` for losses and errors.
-    """
-    curves = rows.where(kind="curve")
-    end = share * max(curves["step"], default=0.0)
-    runs: dict[tuple[tuple[str, Scalar], ...], list[Row]] = {}
-    for row in curves.where(lambda row: number(row, "step") <= end):
-        runs.setdefault(tuple((key, value) for key, value in row.items() if key not in OF_A_LOOK), []).append(row)
-    finals: list[Row] = []
-    for run, looks in runs.items():
-        points = [Measured(int(number(row, "step")), number(row, "selection"), number(row, "test")) for row in looks]
-        found = summary(points, best)
-        training = next(number(row, "training") for row in looks if row["step"] == found["selected_step"])
-        gap = number(found, "selected") - training
-        finals.append({"kind": "final", **dict(run), **found, "training": training, "gap": gap})
-    return Rows([*(row for looks in runs.values() for row in looks), *finals])
 
 
 def best_of_seeds(rows: Rows, key: str, best: Callable[..., Row] = min) -> Rows:

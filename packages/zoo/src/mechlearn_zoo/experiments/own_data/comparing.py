@@ -80,7 +80,7 @@ def candidates(board: SiteTable, methods: Sequence[str] | None = None) -> dict[s
 
 
 def scores(settings: Settings, board: SiteTable, chosen: Mapping[str, Candidate], cell: Cell) -> Iterator[Row]:
-    """Yield each candidate's balanced accuracy at each new site, in points; trained on all other sites.
+    """Yield each candidate's AUC at each new site, in points; trained on all other sites.
 
     Args:
         settings: of the networks.

@@ -1,4 +1,4 @@
-"""From recorded scores to differences between methods, paired by seed, and their picture; in points of balanced accuracy."""
+"""From recorded scores to differences between methods, paired by seed, and their picture; in points of AUC."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def train(
                 add_l1(model, config.l1)
             optimizer.step()
             scheduler.step()
-            window.append((float(record.losses.mean()), accuracy_of(logits, y), share(record.survivors, model)))
+            window.append((float(record.losses.mean()), accuracy_of(logits, y), share(record.share_by_parameter, model)))
             if step % every == 0 or step == steps:
                 yield Progress(step, *np.mean(window, axis=0).tolist())
                 window.clear()

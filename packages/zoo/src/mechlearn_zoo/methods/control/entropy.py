@@ -13,7 +13,7 @@ Not for: finding a policy in a finite process (`FiniteMDP.optimal` is exact); th
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -30,9 +30,6 @@ PAPER = Paper(
 
 Function = Callable[[Tensor], Tensor]
 """From (*b, *shape) points to (*b,) values; `perturb` and `interpolate` call it once, with a leading axis of points."""
-
-Kind = Literal["local optimum", "local minimum", "saddle", "flat", "slope"]
-"""What a point is, as far as the directions that were tried can tell."""
 
 
 class Perturbations(NamedTuple):
@@ -104,23 +101,6 @@ def perturb(function: Function, theta: Float[Tensor, "*x"], radius: float, n: in
     with torch.no_grad():
         here, plus, minus = function(torch.cat([theta.unsqueeze(0), theta + steps, theta - steps])).split([1, n, n])
     return Perturbations(plus - here, minus - here, radius)
-
-
-def classify(found: Perturbations, tolerance: float) -> Kind:
-    """Return what a point is among the directions tried; more directions can only turn it into a saddle or a slope.
-
-    Args:
-        found: see `perturb`.
-        tolerance: changes no larger than this count as none, in units of the objective.
-    """
-    check_not_negative("tolerance", tolerance)
-    if bool(((found.plus - found.minus).abs() / 2 > tolerance + (found.plus + found.minus).abs() / 2).any()):
-        return "slope"  # a difference that no curvature explains
-    bend = (found.plus + found.minus) / 2
-    falls, rises = bool((bend < -tolerance).any()), bool((bend > tolerance).any())
-    if falls and rises:
-        return "saddle"
-    return "local optimum" if falls else "local minimum" if rises else "flat"
 
 
 def interpolate(function: Function, start: Float[Tensor, "*x"], end: Float[Tensor, "..."], n: int = 101) -> Float[Tensor, " n"]:

@@ -10,13 +10,13 @@ vocabulary. Not a translation model: it needs some thousand sentence pairs, and 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from mechlearn.arguments import check_not_negative, check_one_of, check_whole
+from mechlearn.arguments import check_not_negative, check_whole
 from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
@@ -26,8 +26,6 @@ PAPER = Paper(
 
 Link = tuple[int, int]
 """Source position and target position."""
-
-_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 class Fillers(NamedTuple):
@@ -213,42 +211,3 @@ def _best(
         found.append([(place, j) for j, place in enumerate(own) if place >= 0])
         at += len(target)
     return found
-
-
-Symmetry = Literal["intersection", "union", "grow-diag-final-and"]
-
-
-def symmetrise(forward: Iterable[Link], backward: Iterable[Link], way: Symmetry = "grow-diag-final-and") -> list[Link]:
-    """Return one set of links from those of both directions, both as (source, target), sorted.
-
-    grow-diag-final-and (Koehn et al. 2005): from the intersection, take neighbours of links that are in the union and of which
-    source or target word has no link yet, until there are none; then links of either direction of which neither word has one.
-    nltk's function of this name compares words with the names of its own table, so that it returns the union.
-
-    Raises:
-        ValueError: another way.
-    """
-    check_one_of("way", way, ("intersection", "union", "grow-diag-final-and"))
-    first, second = ({(int(i), int(j)) for i, j in links} for links in (forward, backward))
-    union, found = first | second, first & second
-    if way != "grow-diag-final-and":
-        return sorted(union if way == "union" else found)
-    sources, targets = {i for i, _ in found}, {j for _, j in found}
-    grown = True
-    while grown:
-        grown = False
-        for i, j in sorted(found):
-            for down, right in _NEIGHBOURS:
-                link = (i + down, j + right)
-                if link in union - found and (link[0] not in sources or link[1] not in targets):
-                    found.add(link)
-                    sources.add(link[0])
-                    targets.add(link[1])
-                    grown = True
-    for links in (first, second):
-        for i, j in sorted(links - found):
-            if i not in sources and j not in targets:
-                found.add((i, j))
-                sources.add(i)
-                targets.add(j)
-    return sorted(found)

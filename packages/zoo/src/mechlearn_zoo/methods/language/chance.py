@@ -6,10 +6,7 @@ Exact where it is cheap to be: binomial sums, no normal approximation but in Wil
 import math
 from typing import NamedTuple
 
-from jaxtyping import Bool
-from torch import Tensor
-
-from mechlearn.arguments import check_mask, check_not_negative, check_share, check_tensor, check_whole
+from mechlearn.arguments import check_not_negative, check_share, check_whole
 
 LARGEST_PRODUCT = 1000
 """Items up to which every binomial coefficient is a float, as the greatest of 1,030 is none."""
@@ -57,26 +54,6 @@ def wilson(successes: int, trials: int, z: float = 1.959963984540054) -> Rate:
     middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = z / (1 + z * z / trials) * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials**2))
     return Rate(share, max(0.0, middle - half), min(1.0, middle + half), trials)
-
-
-def mcnemar(one: Bool[Tensor, " n"], other: Bool[Tensor, " n"]) -> float:
-    """Return the exact two-sided p-value that two models are right equally often, from the items on which they differ.
-
-    Args:
-        one: which items a model has right.
-        other: the same of the other model.
-
-    Raises:
-        TypeError: no tensors of booleans.
-        ValueError: other shapes: one answer an item, of the same items.
-    """
-    check_tensor("one", one)
-    check_mask("one", one, one.numel(), way_out="True for the items that the model has right.")
-    check_mask("other", other, one.numel(), way_out="True for the same items where the other model has them right.")
-    better, worse = int((one & ~other).sum()), int((other & ~one).sum())
-    total = better + worse
-    below = sum(math.comb(total, k) for k in range(min(better, worse) + 1)) / 2**total
-    return min(1.0, 2 * below)
 
 
 def best_of(settings: int, items: int, chance: float = 0.5, level: float = 0.95) -> tuple[float, float]:

@@ -365,36 +365,6 @@ def together(sources: Sequence[Vectors], exemplars: Sequence[str], method: Metho
     return reduce(_both, own) if own else {}
 
 
-def context_free(
-    rules: str, vectors: Vectors | Sequence[Vectors], epsilon: float | int = 0.35, method: Method = "neighbours"
-) -> Any:  # noqa: ANN401  # lark's parser
-    """Return a parser of a context-free grammar in lark's notation, whose terminals `{name: word ~epsilon}` are expanded.
-
-    Args:
-        rules: lark's grammar; a terminal stands wherever lark takes a regular expression.
-        vectors: as in `EmbeddingGrammar`.
-        epsilon: of terminals that do not give their own.
-        method: what distance is measured to.
-
-    Raises:
-        ImportError: lark is missing.
-        ValueError: what `EmbeddingGrammar` refuses of terminals.
-    """
-    try:
-        import lark  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # an extra's
-    except ImportError as error:
-        raise ImportError("Context-free grammars need lark. It was not found: pip install lark.") from error
-    terminals = " ".join(found.group() for found in _TERMINAL.finditer(rules))
-    grammar = EmbeddingGrammar(terminals, vectors, epsilon, method)
-    return lark.Lark(_TERMINAL.sub(lambda found: _in_slashes(grammar.alternatives(found["name"])), rules))
-
-
-def _in_slashes(expression: str) -> str:
-    """Return a regular expression as lark writes it, where a slash of its own would close it."""
-    escaped = expression.replace("/", r"\/")
-    return f"/{escaped}/"
-
-
 def _epsilon(own: str | None, default: float | int) -> float:
     try:
         value = float(default if own is None else own)

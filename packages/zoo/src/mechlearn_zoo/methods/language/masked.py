@@ -8,7 +8,6 @@ step: a causal model gets one from every token, and is ahead while steps are few
 Index convention: b a sequence, t a position.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ from mechlearn.arguments import (
     check_tensor,
     check_whole,
 )
-from mechlearn_zoo.methods.language.vocabulary import BEGIN, END, MASK, PAD, SPECIAL
+from mechlearn_zoo.methods.language.vocabulary import MASK, PAD, SPECIAL
 from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
@@ -159,46 +158,6 @@ def masked_loss(logits: Float[Tensor, "b t v"], targets: Int[Tensor, "b t"]) -> 
     return losses.sum(1) / count
 
 
-class SentencePair(NamedTuple):
-    """Two stretches of text as one sequence: begin a end b end.
-
-    Attributes:
-        ids: of all tokens.
-        segments: 0 up to the first end, 1 behind it.
-        follows: whether b comes after a in its document, BERT's second task.
-    """
-
-    ids: list[int]
-    segments: list[int]
-    follows: bool
-
-
-def sentence_pairs(
-    documents: Sequence[Sequence[Sequence[int]]], length: int, generator: Generator, short: float = 0.1
-) -> list[SentencePair]:
-    """Cut documents into pairs, of which half are not from one place, as the released code does.
-
-    Args:
-        documents: each a list of sentences, each a list of ids.
-        length: the most tokens of a pair, its three special ones included.
-        generator: of all draws.
-        short: share of pairs that aim at fewer tokens, so that short sequences occur, too.
-
-    Raises:
-        TypeError, ValueError: fewer than two documents (the other half needs another one), a length below 5.
-    """
-    check_whole("length", length, 5, why="three special tokens, and one of each stretch")
-    check_share("short", short)
-    check_generator("generator", generator)
-    full = [[list(sentence) for sentence in document if sentence] for document in documents]
-    full = [document for document in full if document]
-    if len(full) < 2:
-        raise ValueError(
-            f"`documents` should be two or more, as half of the pairs mix two. Found {len(full)}. Split your text."
-        )
-    return [pair for index in range(len(full)) for pair in _pairs_of(full, index, length - 3, generator, short)]
-
-
 def _chosen(ids: Tensor, special: Tensor, corruption: Corruption, generator: Generator, words: Tensor | None) -> Tensor:
     if corruption.selection == "bernoulli":
         if words is not None:
@@ -231,54 +190,3 @@ def _whole_words(words: Tensor, special: Tensor, count: Tensor, generator: Gener
                 chosen[row, groups[index]] = True
                 taken += len(groups[index])
     return chosen
-
-
-def _pairs_of(
-    documents: list[list[list[int]]], index: int, room: int, generator: Generator, short: float
-) -> list[SentencePair]:
-    """Return the pairs that begin in one document."""
-
-    def below(end: int, start: int = 0) -> int:  # a whole number in [start, end)
-        return int(torch.randint(start, end, (), generator=generator, device=generator.device))
-
-    def chance() -> float:
-        return float(torch.rand((), generator=generator, device=generator.device))
-
-    def aim() -> int:
-        return below(room + 1, 2) if chance() < short else room
-
-    document, target = documents[index], aim()
-    pairs, chunk, place = list[SentencePair](), list[list[int]](), 0
-    while place < len(document):
-        chunk.append(document[place])
-        if place == len(document) - 1 or sum(map(len, chunk)) >= target:
-            end = below(len(chunk), 1) if len(chunk) > 1 else 1
-            first, follows = [i for sentence in chunk[:end] for i in sentence], not (len(chunk) == 1 or chance() < 0.5)
-            if follows:
-                second = [i for sentence in chunk[end:] for i in sentence]
-            else:
-                other = documents[(index + below(len(documents), 1)) % len(documents)]
-                second = _beginning(other[below(len(other)) :], target - len(first))
-                place -= len(chunk) - end  # what was not used is read again
-            _cut(first, second, room, chance)
-            ids = [BEGIN, *first, END, *second, END]
-            pairs.append(SentencePair(ids, [0] * (len(first) + 2) + [1] * (len(second) + 1), follows))
-            chunk, target = [], aim()
-        place += 1
-    return pairs
-
-
-def _beginning(sentences: list[list[int]], wanted: int) -> list[int]:
-    found: list[int] = []
-    for sentence in sentences:
-        found.extend(sentence)
-        if len(found) >= wanted:
-            break
-    return found
-
-
-def _cut(first: list[int], second: list[int], room: int, chance: Callable[[], float]) -> None:
-    """Shorten the longer stretch, at either end, until both fit."""
-    while len(first) + len(second) > room:
-        longer = first if len(first) > len(second) else second
-        longer.pop(0 if chance() < 0.5 else -1)

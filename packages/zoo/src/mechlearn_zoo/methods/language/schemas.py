@@ -152,22 +152,6 @@ def switch(schema: Schema) -> Schema:
     return replace(schema, text=text + schema.text[done:], pronoun=pronoun, answer=1 - schema.answer, hinge=hinge)
 
 
-def tail(schema: Schema, words: int | None = None) -> Schema:
-    """Return the schema without what stands before the pronoun, and with the last words only: what association alone can tell.
-
-    Args:
-        schema: the item.
-        words: how many of the last words stay behind the pronoun; all that follow it where None.
-    """
-    after = schema.text[schema.pronoun.stop :]
-    pronoun = schema.text[schema.pronoun]
-    if words is not None:
-        check_whole("words", words, 1)
-        ends = [match.start() for match in re.finditer(r"\S+", after)]
-        after = " " + after[ends[max(0, len(ends) - words)] :] if ends else after
-    return replace(schema, text=pronoun + after, pronoun=slice(0, len(pronoun)), switchable=False, hinge=None)
-
-
 @dataclass(frozen=True)
 class Cooccurrence:
     """How often words occur, and pairs of them in one sentence.

@@ -8,10 +8,8 @@ from mechlearn_zoo.methods.worlds.forward_models import relative_places as relat
 from mechlearn_zoo.methods.worlds.influence import causal_influence as causal_influence
 from mechlearn_zoo.methods.worlds.influence import influence_rewards as influence_rewards
 from mechlearn_zoo.methods.worlds.influence import mutual_information as mutual_information
-from mechlearn_zoo.methods.worlds.influence import pointwise_influence as pointwise_influence
 from mechlearn_zoo.methods.worlds.others import ModelOfOthers as ModelOfOthers
 from mechlearn_zoo.methods.worlds.others import others_losses as others_losses
 from mechlearn_zoo.methods.worlds.symbols import grounding as grounding
 from mechlearn_zoo.methods.worlds.symbols import topographic_similarity as topographic_similarity
-from mechlearn_zoo.methods.worlds.symbols import vocabulary_log_probability as vocabulary_log_probability
 from mechlearn_zoo.methods.worlds.symbols import vocabulary_reward as vocabulary_reward

@@ -131,7 +131,7 @@ def relative_places(
     check_floats("places", places, "...", "n", 2)
     check_ids("senders", senders, "m", count=places.shape[-2])
     check_ids("receivers", receivers, len(senders), count=places.shape[-2])
-    start, end = (places.index_select(-2, ends.to(places.device)) for ends in (receivers, senders))
+    start, end = (places.index_select(-2, ends.to(places.device).long()) for ends in (receivers, senders))
     way = end - start
     return torch.cat([way, way.norm(dim=-1, keepdim=True)], -1)
 

@@ -94,26 +94,6 @@ def mutual_information(
     return torch.where(played, policy.exp() * each, 0.0).sum(-1)
 
 
-def pointwise_influence(
-    counterfactual: Float[Tensor, "*batch a b"],
-    policy: Float[Tensor, "*batch a"],
-    taken: Int[Tensor, "*batch"],
-    heard: Int[Tensor, "*batch"],
-) -> Float[Tensor, "*batch"]:
-    """Return log p(a_B | a_A, z) / p(a_B | z) of both actions taken: a sample of the influence, of either sign.
-
-    Raises:
-        ValueError: shapes that do not fit, log-probabilities that do not add up to 1, actions out of range.
-    """
-    _check(counterfactual, policy)
-    _check_taken(taken, policy, "taken")
-    _check_taken(heard, counterfactual[..., 0, :], "heard")
-    index = taken[..., None, None].expand(*taken.shape, 1, counterfactual.shape[-1])
-    chosen = counterfactual.gather(-2, index).squeeze(-2)
-    difference = chosen.gather(-1, heard[..., None]) - _marginal(counterfactual, policy).gather(-1, heard[..., None])
-    return difference.squeeze(-1)
-
-
 def influence_rewards(
     influence: Float[Tensor, "*batch t n"], seen: Bool[Tensor, "*batch t n"] | None = None, clip: float = 10.0
 ) -> Float[Tensor, "*batch t"]:

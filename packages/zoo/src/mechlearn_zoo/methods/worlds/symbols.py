@@ -39,10 +39,6 @@ PAPER = Paper(
 )
 
 
-LARGEST_ALPHA = 1e4
-"""Above, the two log-gammas of a restaurant are so large that their difference is lost: sums of log(1 + i / alpha) there."""
-
-
 class Grounding(NamedTuple):
     """What symbols say of meanings.
 
@@ -55,30 +51,6 @@ class Grounding(NamedTuple):
     bits: float
     plain: float
     entropy: float
-
-
-def vocabulary_log_probability(symbols: Int[Tensor, " n"], alpha: float) -> Float[Tensor, ""]:
-    """Return the log-probability of a sequence under a Chinese-restaurant process, whatever its order.
-
-    Each symbol said for the (m + 1)-th time has m / (alpha + i - 1) at place i, a new one alpha / (alpha + i - 1).
-
-    Args:
-        symbols: (n,) ids, at least one.
-        alpha: concentration, positive: how readily a new symbol comes up.
-
-    Raises:
-        TypeError: no whole numbers.
-        ValueError: no symbols, an alpha that is not positive.
-    """
-    _check_ids("symbols", symbols)
-    check_positive("alpha", alpha)
-    counts = symbols.unique(return_counts=True)[1].double()
-    start = torch.tensor(float(alpha), dtype=torch.float64)
-    if alpha > LARGEST_ALPHA:
-        falls = torch.log1p(torch.arange(len(symbols), dtype=torch.float64) / start).sum()
-        return (len(counts) - len(symbols)) * start.log() + torch.lgamma(counts).sum() - falls
-    rising = torch.lgamma(start + len(symbols)) - torch.lgamma(start)
-    return (len(counts) * start.log() + torch.lgamma(counts).sum() - rising).clamp(max=0.0)  # rounding may lead above
 
 
 def vocabulary_reward(

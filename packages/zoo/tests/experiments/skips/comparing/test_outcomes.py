@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from claimlab import Rows
 from mechlearn_zoo.experiments.skips.comparing import outcomes, training
 from mechlearn_zoo.experiments.skips.comparing.training import Settings
 
@@ -32,21 +31,3 @@ def test_a_model_that_knows_the_last_frame_is_always_right(tiny, task, view):
 def test_a_model_that_predicts_nothing_is_never_right_and_soon_stopped(tiny):
     world = training.make_world(tiny, "test", 5)
     assert outcomes.label_accuracy(lambda frames, context: torch.full_like(frames, -9.0), world, 9) == (0.0, 1.0, 2.0)
-
-
-@pytest.mark.parametrize(("unit", "spent"), [("episodes", "epochs"), ("evaluations", "evaluations")])
-def test_half_of_a_comparison_is_its_checks_until_then_and_the_last_of_them(unit, spent):
-    rows = Rows(
-        {"kind": "curve", "seed": seed, "method": method, "unit": unit, spent: done, "validation_accuracy": done / 10}
-        for seed in (0, 1)
-        for method in ("asi", "fixed-1")
-        for done in (1 + seed, 3, 6)
-    )
-    assert outcomes.spending(rows) == spent
-    half = outcomes.shortened(rows, 0.5)
-    assert half.where(kind="curve") == rows.where(lambda row: row[spent] <= 3)
-    finals = half.where(kind="final")
-    assert [(row["seed"], row["method"]) for row in finals] == [(0, "asi"), (0, "fixed-1"), (1, "asi"), (1, "fixed-1")]
-    assert finals["test_accuracy"] == [0.3] * 4
-    assert outcomes.shortened(rows, 0.2).values("seed") == [0] * 4  # the other seed was first looked at later
-    assert len(outcomes.shortened(rows, 0.1)) == 0

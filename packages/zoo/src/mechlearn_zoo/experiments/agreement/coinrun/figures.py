@@ -1,16 +1,10 @@
 """Learning curves of the finalists (figure 3.11) and their divergences on test levels (figure 3.12)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
 from mechlearn_zoo.experiments.agreement.coinrun.run import METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,18 +1,12 @@
 """The phase diagram: accuracy at a new site by sites, rows and rule; and what tests cost where there is no conflict."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.agreement.conflict_codes import null
 from mechlearn_zoo.experiments.agreement.conflict_codes.run import COMPARED
+from mechlearn_zoo.learners.plots import Figure, level, lines_of_dots
 from mechlearn_zoo.learners.shortcuts.methods import METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -34,8 +28,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
             else:
                 axis.plot(sizes, gains, "o-", color=colour(index - 1), label=METHODS[method].label)
         axis.set_xscale("log", base=2)
-        axis.set_title(f"{count} sites")
-        axis.set_xlabel("rows of a site")
+        axis.set(title=f"{count} sites", xlabel="rows of a site")
     axes[0].set_ylabel("accuracy less averaging's")
     axes[0].legend(fontsize=6.5)
     return {"phases": figure}
@@ -53,13 +46,10 @@ def of_null(rows: Rows) -> dict[str, Figure]:
         sizes = sorted({int(e) for e in group["environments"]})
         shares = [float(np.mean(group.where(environments=e)["masked"])) / 0.2 for e in sizes]
         axes[0].plot(sizes, shares, "o-", color=colour(index), label=f"{count} rows")
-    axes[0].axhline(1.0, color=COLOURS["reference"], linewidth=0.8)
+    level(axes[0], 1.0)
     axes[0].set_xlabel("environments")
     axes[0].legend()
-    for place, method in enumerate(null.COMPARED[1:]):
-        base = rows.where(kind="final", method="mean")["accuracy"]
-        found = np.array(rows.where(kind="final", method=method)["accuracy"]) - np.array(base)
-        axes[1].plot(found, [place] * len(found), "o", color=COLOURS["ours"], alpha=0.5)
-    axes[1].set_yticks(range(len(null.COMPARED) - 1), null.COMPARED[1:])
-    axes[1].axvline(0.0, color=COLOURS["reference"], linewidth=0.8)
+    ends = {method: np.array(rows.where(kind="final", method=method)["accuracy"]) for method in null.COMPARED}
+    lines_of_dots(axes[1], {method: ((ends[method] - ends["mean"]).tolist(), "ours") for method in null.COMPARED[1:]})
+    level(axes[1], 0.0, upright=True)
     return {"null": figure}

@@ -50,7 +50,7 @@ def masked_share(rule: Rule, environments: int, rows: int, seed: int) -> float:
     count = environments * rows
     x, noise = torch.randn(count, 50, generator=generator), torch.randn(count, 40, generator=generator)
     ids = torch.arange(environments).repeat_interleave(rows)
-    return 1 - Agreement(model, rule).backward((model(x) * noise).sum(1), ids).survivors["weight"]
+    return 1 - Agreement(model, rule).backward((model(x) * noise).sum(1), ids).share_by_parameter["weight"]
 
 
 def run(config: Config) -> Iterator[Row]:

@@ -1,19 +1,11 @@
 """Accuracy while training (figure 3.9), what the mask adds where both are stopped early, and single examples' pulls bounded."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from claimlab import COLOURS, Rows, band, colour, panels
 from mechlearn_zoo.experiments.agreement.label_noise.conflict_examples import BOARDS, METHODS
 from mechlearn_zoo.experiments.agreement.label_noise.early_stopping_measures import Judge, added
 from mechlearn_zoo.experiments.agreement.label_noise.measures import selected
+from mechlearn_zoo.learners.plots import Figure, columns, legend_below, level
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _METHODS = (("mean", "averaging", "baseline"), ("and-mask", "AND-mask", "ours"), ("geometric", "geometric mean", "third"))
 
@@ -40,7 +32,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         label = f"{name}{mask}, lr {some[0]['learning_rate']:g}"
         for axes, key in ((left, "fitted_wrong"), (right, "test_accuracy")):
             band(axes, *some.curves("epoch", key), label, COLOURS[role])
-    left.axhline(1 / CLASSES, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    level(left, 1 / CLASSES)
     left.set(title="Wrong labels fitted", xlabel="epoch", ylim=(0, 1.03))
     right.set(title="Test accuracy", xlabel="epoch", ylim=(0.5, 1.01))
     right.legend(loc="lower right")
@@ -59,18 +51,12 @@ def early_stopping(rows: Rows) -> dict[str, Figure]:
     )
     for axes, images in zip(grid, sizes, strict=True):
         noises = sorted({noise for size, noise in next(iter(found.values())) if size == images})
-        for place, (name, _, _, role) in enumerate(_WAYS):
-            for at, noise in enumerate(noises):
-                values = list(found[name][images, noise].values())
-                x = at + 0.22 * (place - 1)
-                label = name if at == 0 else None
-                axes.plot([x] * len(values), values, "o", color=COLOURS[role], markersize=3, alpha=0.6, label=label)
-                axes.plot([x - 0.09, x + 0.09], [np.mean(values)] * 2, color=COLOURS[role], linewidth=2)
-        axes.axhline(0, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
-        axes.set(title=f"{images} images", xlabel="share of labels redrawn", xticks=range(len(noises)))
-        axes.set_xticklabels([f"{noise:g}" for noise in noises])
+        gains = {(name, role): [list(found[name][images, one].values()) for one in noises] for name, _, _, role in _WAYS}
+        columns(axes, [f"{noise:g}" for noise in noises], gains, bars=True)
+        level(axes, 0)
+        axes.set(title=f"{images} images", xlabel="share of labels redrawn")
     grid[0].set(ylabel="AND-mask less averaging")
-    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, grid[0], 3)
     return {"early-stopping": figure}
 
 
@@ -96,6 +82,6 @@ def conflict_examples(rows: Rows) -> dict[str, Figure]:
         axis.set(title=title, xlabel="epoch", ylim=(0, 1.03))
     test.set_ylim(0.5, 1.0)
     for axis in (fitted, random):
-        axis.axhline(1 / CLASSES, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+        level(axis, 1 / CLASSES)
     fitted.legend(fontsize=6.5)
     return {"examples": figure}

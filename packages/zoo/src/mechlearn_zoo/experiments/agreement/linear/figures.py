@@ -1,25 +1,17 @@
 """Every weight's way while training, as the notebook draws it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import COLOURS, Rows, band, panels
 from mechlearn_zoo.experiments.agreement.linear.run import RULES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw every weight's way for every rule and choice of environments, as the notebook does."""
     figure, all_axes = panels(
-        5,
-        3,
-        caption="Weights while training (columns) by rule (rows), on all four environments and on the first or last two; "
-        "median over seeds with their range. Averaging ends in three different patchworks, the others in one solution.",
-        height=5.0,
-    )
+        5, 3, height=5.0, caption="Weights while training (columns) by rule (rows), on all four environments and on the first "
+        "or last two; median over seeds with their range. Averaging ends in three different patchworks, the others in one "
+        "solution.",
+    )  # fmt: skip
     roles = {"all": "ours", "first two": "baseline", "last two": "fourth"}
     for (method, weight), axes in zip(((m, w) for m in RULES for w in range(1, 6)), all_axes, strict=True):
         for subset, role in roles.items():

@@ -1,16 +1,10 @@
 """Accuracy against the AND-mask's threshold (figures 3.8 and B.7), and the learning curves."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, colour, panels
+from mechlearn_zoo.learners.plots import Figure, level
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -32,7 +26,7 @@ def by_threshold(rows: Rows) -> Figure:
             if thresholds and not (labels == "random" and key == "test_accuracy"):
                 band(axes, thresholds, lines, f"{labels} labels, {name}", COLOURS[role])
                 axes.lines[-1].set(linestyle=style, marker=".")
-    axes.axhline(1 / CLASSES, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    level(axes, 1 / CLASSES)
     axes.set(xlabel="threshold", ylabel="accuracy", ylim=(0, 1.03))
     axes.legend(loc="upper right")
     return figure

@@ -1,15 +1,9 @@
 """Mean squares of combined random gradients against the number of environments (figure 3.4)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

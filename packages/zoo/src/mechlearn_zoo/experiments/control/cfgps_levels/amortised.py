@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy, one_hot
 from claimlab import EarlyStopping, Positive, Preset, Row
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.control.cfgps_levels.library import Library, Settings, judged_policies, log, make_library, wander
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control.counterfactual import Episodes, log_likelihood, posterior, rollouts
 from mechlearn_zoo.tasks.streams import stream
 
@@ -128,9 +129,6 @@ def train(library: Library, config: Config, generator: Generator, look: Callable
             pool = rollouts(library.model, levels, wander, config.steps, generator)
         some = pool.take(torch.randint(8 * config.batch, (config.batch,), generator=generator))
         cut = torch.randint(1, config.steps + 1, (config.batch,), generator=generator)
-        loss = cross_entropy(network(history(some, cut)), some.scenarios)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, cross_entropy(network(history(some, cut)), some.scenarios))
         look(network, (update + 1) / config.updates)
     return network

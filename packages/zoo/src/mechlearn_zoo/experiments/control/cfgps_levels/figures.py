@@ -1,28 +1,20 @@
 """Errors by evidence, what a history tells about the goal, and how policies do in the world while they are searched."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import COLOURS, Rows, band, colour, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.learners.plots import Figure, curves, first_seed, picture
 from mechlearn_zoo.tasks.finite.scenarios import GOAL, PIT, WALL
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _ARMS = {
-    "prior": "model's prior",
-    "counterfactual": "counterfactual",
-    "and-mask": "AND-mask over draws",
-    "world": "world's levels",
-}
+    "prior": ("model's prior", "baseline"), "counterfactual": ("counterfactual", "ours"),
+    "and-mask": ("AND-mask over draws", "third"), "world": ("world's levels", "reference"),
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw all seeds' curves and the first seed's beliefs."""
-    found = {"evidence": _evidence(rows), "beliefs": _beliefs(next(iter(rows.by("seed").values())))}
+    found = {"evidence": _evidence(rows), "beliefs": _beliefs(first_seed(rows))}
     return {**found, "search": _search(rows)} if len(rows.where(kind="training")) else found
 
 
@@ -33,9 +25,8 @@ def posteriors(rows: Rows) -> dict[str, Figure]:
         height=2.8,
     )  # fmt: skip
     some = rows.where(kind="evaluation")
-    for name, role in (("amortised", "ours"), ("exact", "third")):
-        band(axis, *some.where(posterior=name).curves("evidence", "error"), name, COLOURS[role])
-        band(level, *some.where(posterior=name).curves("evidence", "level"), name, COLOURS[role])
+    for one, key in ((axis, "error"), (level, "level")):
+        curves(one, some, "evidence", key, "posterior", {"amortised": ("amortised", "ours"), "exact": ("exact", "third")})
     band(axis, *some.where(posterior="exact").curves("evidence", "model_error"), "model", COLOURS["baseline"])
     axis.set_ylabel("mean absolute error")
     level.set_ylabel("probability of the true level")
@@ -54,10 +45,9 @@ def _evidence(rows: Rows) -> Figure:
     )  # fmt: skip
     some = rows.where(kind="evaluation")
     for key, label, role in (("error", "counterfactual", "ours"), ("model_error", "model", "baseline")):
-        steps, curves = some.curves("evidence", key)
-        band(axis, steps, curves, label, COLOURS[role])
-    steps, curves = some.curves("evidence", "entropy")
-    band(spread, steps, np.exp(np.array(curves)), "levels left", COLOURS["third"])
+        band(axis, *some.curves("evidence", key), label, COLOURS[role])
+    steps, entropies = some.curves("evidence", "entropy")
+    band(spread, steps, np.exp(np.array(entropies)), "levels left", COLOURS["third"])
     axis.set_ylabel("mean absolute error")
     axis.set_ylim(bottom=0)
     axis.legend()
@@ -77,15 +67,11 @@ def _beliefs(rows: Rows) -> Figure:
     )  # fmt: skip
     for axis, (steps, group) in zip(axes, groups.items(), strict=True):
         chance = np.array(group["chance"]).reshape(6, 6)
-        axis.imshow(np.sqrt(chance), cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+        picture(axis, np.sqrt(chance), f"{steps} steps", cmap="viridis", vmin=0, vmax=1)
         for cell, kind in enumerate(group["picture"]):
             mark = {GOAL: "G", PIT: "x", WALL: "\u25a0"}.get(int(kind))
             if mark:
                 axis.text(cell % 6, cell // 6, mark, color="white", ha="center", va="center", fontsize=7)
-        axis.set_title(f"{steps} steps", fontsize=8)
-        axis.set_xticks([])
-        axis.set_yticks([])
-        axis.grid(visible=False)
     return figure
 
 
@@ -94,11 +80,7 @@ def _search(rows: Rows) -> Figure:
         1, 1, caption="Discounted return in the world while policies are searched in the model; median and range over seeds.",
         height=2.9,
     )  # fmt: skip
-    for index, (arm, label) in enumerate(_ARMS.items()):
-        updates, curves = rows.where(kind="training", arm=arm).curves("update", "return")
-        shade = COLOURS["reference"] if arm == "world" else (COLOURS["baseline"], COLOURS["ours"], colour(2))[index]
-        band(axis, updates, curves, label, shade)
-    axis.set_xlabel("updates of 256 simulated episodes")
-    axis.set_ylabel("return in the world")
+    curves(axis, rows.where(kind="training"), "update", "return", "arm", _ARMS)
+    axis.set(xlabel="updates of 256 simulated episodes", ylabel="return in the world")
     axis.legend(fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1))
     return figure

@@ -1,24 +1,16 @@
 """Maps of empowerment as pictures, and what noise in the sensors does to it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, first_seed, picture
 
 _TITLES = {"maze": "a maze", "none": "an open room", "pushable": "with a box to push", "fixed": "with a fixed box"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the first seed's maps and all seeds' curve."""
-    first = next(iter(rows.by("seed").values()))
-    return {"maps": _maps(first), "noise": _noise(rows)}
+    return {"maps": _maps(first_seed(rows)), "noise": _noise(rows)}
 
 
 def _maps(rows: Rows) -> Figure:
@@ -47,10 +39,7 @@ def _map(cells: Rows) -> np.ndarray:
 
 def _draw(axis: Axes, found: np.ndarray, limits: tuple[float, float]) -> None:
     axis.set_facecolor(COLOURS["ink"])
-    axis.imshow(found, cmap="viridis", vmin=limits[0], vmax=limits[1], interpolation="nearest")
-    axis.set_xticks([])
-    axis.set_yticks([])
-    axis.grid(visible=False)
+    picture(axis, found, cmap="viridis", vmin=limits[0], vmax=limits[1])
 
 
 def _noise(rows: Rows) -> Figure:
@@ -59,14 +48,8 @@ def _noise(rows: Rows) -> Figure:
         "closeness centrality in a maze; median and range over seeds.",
         height=2.7,
     )  # fmt: skip
-    levels, curves = rows.where(kind="sensor").curves("noise", "bits")
-    band(axis, levels, curves, "capacity", COLOURS["ours"])
-    axis.set_xlabel("share of readings that are drawn from all places")
-    axis.set_ylabel("bits")
-    axis.set_ylim(bottom=0)
-    horizons, ranks = rows.where(kind="centrality").curves("n", "rho")
-    band(beside, horizons, ranks, "rho", COLOURS["third"])
-    beside.set_xlabel("n, steps ahead")
-    beside.set_ylabel("Spearman's rho with closeness")
-    beside.set_ylim(0, 1)
+    band(axis, *rows.where(kind="sensor").curves("noise", "bits"), "capacity", COLOURS["ours"])
+    axis.set(xlabel="share of readings that are drawn from all places", ylabel="bits", ylim=(0, None))
+    band(beside, *rows.where(kind="centrality").curves("n", "rho"), "rho", COLOURS["third"])
+    beside.set(xlabel="n, steps ahead", ylabel="Spearman's rho with closeness", ylim=(0, 1))
     return figure

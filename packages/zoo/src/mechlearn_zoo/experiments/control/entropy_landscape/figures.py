@@ -1,20 +1,14 @@
 """Shares of starts that reach the optimum, where policies go, the objective between and around solutions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import COLOURS, Rows, band, colour, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.learners.plots import Figure, curves, first_seed, picture
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw all seeds' shares, and the first seed's maps, path and directions."""
-    first = next(iter(rows.by("seed").values()))
+    first = first_seed(rows)
     found = {"shares": _shares(rows), "visits": _visits(first)}
     return {**found, "shape": _shape(first)} if len(first.where(kind="path")) else found
 
@@ -27,13 +21,8 @@ def _shares(rows: Rows) -> Figure:
     )  # fmt: skip
     for axis, (world, title) in zip(axes, (("trap", "with a near reward"), ("plain", "without")), strict=True):
         some = rows.where(kind="share", world=world)
-        for index, (tau, group) in enumerate(some.by("tau").items()):
-            rates, curves = group.curves("rate", "share")
-            band(axis, rates, curves, f"tau {tau:g}", colour(index))
-        axis.set_xscale("log")
-        axis.set_title(title)
-        axis.set_xlabel("learning rate")
-        axis.set_ylim(-0.03, 1.03)
+        curves(axis, some, "rate", "share", "tau", {t: (f"tau {t:g}", colour(i)) for i, t in enumerate(some.by("tau"))})
+        axis.set(xscale="log", title=title, xlabel="learning rate", ylim=(-0.03, 1.03))
     axes[0].set_ylabel("share of starts")
     axes[1].legend(fontsize=7)
     return figure
@@ -48,13 +37,9 @@ def _visits(rows: Rows) -> Figure:
     for axis, (tau, group) in zip(axes, taus.items(), strict=True):
         side = int(max(group["row"])) + 1
         found = np.array(group["visits"]).reshape(side, side)
-        axis.imshow(found, cmap="magma", vmin=0, vmax=1, interpolation="nearest")
+        picture(axis, found, f"tau {tau:g}", cmap="magma", vmin=0, vmax=1)
         axis.text(2, 0, "N", ha="center", va="center", color=COLOURS["fourth"], fontweight="bold")
         axis.text(side - 1, side - 1, "F", ha="center", va="center", color=COLOURS["fourth"], fontweight="bold")
-        axis.set_title(f"tau {tau:g}", fontsize=9)
-        axis.set_xticks([])
-        axis.set_yticks([])
-        axis.grid(visible=False)
     return figure
 
 
@@ -68,9 +53,7 @@ def _shape(rows: Rows) -> Figure:
         path.plot(group["share"], group["value"], color=colour(index), label=f"tau {tau:g}")
         some = rows.where(kind="direction", tau=tau)
         around.scatter(some["slope"], some["curvature"], s=5, color=colour(index), alpha=0.6, linewidths=0)
-    path.set_xlabel("share of the way")
-    path.set_ylabel("objective")
+    path.set(xlabel="share of the way", ylabel="objective")
     path.legend(fontsize=7)
-    around.set_xlabel("slope")
-    around.set_ylabel("curvature")
+    around.set(xlabel="slope", ylabel="curvature")
     return figure

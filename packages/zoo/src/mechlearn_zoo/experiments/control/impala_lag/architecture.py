@@ -13,8 +13,9 @@ from torch import Generator, Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from claimlab import LabError, Row
-from mechlearn_zoo.experiments.control.actors import ActorCritic, falling
-from mechlearn_zoo.experiments.control.impala_lag.run import CORRECTIONS, HIDDEN, REPORTS, Config, catch, learn
+from mechlearn_zoo.experiments.control.impala_lag.run import CORRECTIONS, HIDDEN, NORM, REPORTS, Config, catch, loss
+from mechlearn_zoo.learners.actor_critic import ActorCritic, falling
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control import Rollout, collect
 
 ADDRESS = "RAY_ADDRESS"
@@ -98,7 +99,7 @@ def _updates(ray: Any, config: Config, count: int, method: str) -> Iterator[Row]
         rollout, version = ray.get(promise)
         under_way[ask(actor, update)] = actor
         optimizer.param_groups[0]["lr"] = rate(update)
-        learn(learner, optimizer, rollout, method)
+        descend(optimizer, loss(learner, rollout, method), clip=NORM)
         scores.append(rollout.rewards.sum(0).mean())
         lags.append(update - version)
         if (update + 1) % every == 0 or update + 1 == config.updates:

@@ -15,7 +15,8 @@ from torch import Generator, Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
-from mechlearn_zoo.experiments.control.actors import ActorCritic, entropy, falling
+from mechlearn_zoo.learners.actor_critic import ActorCritic, entropy, falling
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control import Clips, Rollout, VTrace, collect, gae, vtrace
 from mechlearn_zoo.tasks.agents.atari import Games
 from mechlearn_zoo.tasks.agents.catch import VARIANTS, Catch
@@ -72,7 +73,7 @@ PRESETS = {
     "actors": Preset(Config(lags=(), actors=(1, 2, 4), mdps=0), seeds=3),
 }
 HIDDEN = {"catch": 128, "atari": 256}
-DISCOUNT, ENTROPY, VALUE = 0.99, 0.003, 0.5
+DISCOUNT, ENTROPY, VALUE, NORM = 0.99, 0.003, 0.5, 40.0
 
 
 def targets(method: str, rollout: Rollout, values: Tensor, log_pi: Tensor, final: Tensor | None) -> VTrace:
@@ -99,14 +100,6 @@ def loss(model: ActorCritic, rollout: Rollout, method: str) -> Tensor:
     return policy + VALUE * (found.targets - values[:-1]).square().mean()
 
 
-def learn(model: ActorCritic, optimizer: torch.optim.Optimizer, rollout: Rollout, method: str) -> None:
-    """Take an update."""
-    optimizer.zero_grad()
-    loss(model, rollout, method).backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 40.0)
-    optimizer.step()
-
-
 def train(config: Config, lag: int, method: str, world: Catch | Games, name: str) -> Iterator[Row]:
     """Yield the score on the way: mean reward of the episodes that ended."""
     generator = Generator().manual_seed(config.seed)
@@ -124,7 +117,7 @@ def train(config: Config, lag: int, method: str, world: Catch | Games, name: str
         rollout = collect(world, actor.act, config.steps, generator, start)
         start = None if config.world == "catch" else rollout.observations[-1]
         optimizer.param_groups[0]["lr"] = rate(update)
-        learn(learner, optimizer, rollout, method)
+        descend(optimizer, loss(learner, rollout, method), clip=NORM)
         past[update % (lag + 1)] = parameters_to_vector(learner.parameters()).detach()
         ended.append(rollout.rewards.sum(0).mean())
         if (update + 1) % max(1, config.updates // REPORTS) == 0 or update + 1 == config.updates:

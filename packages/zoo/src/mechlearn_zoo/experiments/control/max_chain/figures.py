@@ -1,23 +1,14 @@
 """Transitions seen by episode, and the share of steps spent in the trap."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import COLOURS, Rows, band, colour, panels
+from claimlab import COLOURS, Rows, band, panels
+from mechlearn_zoo.learners.plots import Figure, columns
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_LABELS = {
-    "max": "MAX (disagreement, planned)",
-    "prediction-error": "prediction error, planned",
-    "bonus": "count bonus, reactive",
-    "bootstrap": "bootstrapped Q",
-    "random": "random",
-}
+_LOOKS = {
+    "max": ("MAX (disagreement, planned)", "ours"), "prediction-error": ("prediction error, planned", "baseline"),
+    "bonus": ("count bonus, reactive", "third"), "bootstrap": ("bootstrapped Q", "fourth"), "random": ("random", "reference"),
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -27,21 +18,14 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def _progress(rows: Rows) -> Figure:
     lengths = rows.where(kind="episode").by("length")
-    figure, axes = panels(
-        len(lengths),
-        1,
-        caption="Share of all transitions seen, by episode of N + 9 steps; median and range over seeds.",
-        height=2.8,
-    )
+    caption = "Share of all transitions seen, by episode of N + 9 steps; median and range over seeds."
+    figure, axes = panels(len(lengths), caption=caption, height=2.8)
     for axis, (length, group) in zip(axes, lengths.items(), strict=True):
-        for index, (method, label) in enumerate(_LABELS.items()):
-            episodes, curves = group.where(method=method).curves("episode", "share")
+        for method, (label, role) in _LOOKS.items():
+            episodes, found = group.where(method=method).curves("episode", "share")
             # Who was complete is no longer watched: the curve stays where it ended.
-            held = [[value if value == value else 1.0 for value in curve] for curve in curves]  # noqa: PLR0124  # NaN
-            shade = COLOURS["reference"] if method == "random" else colour(index)
-            band(axis, episodes, held, label, shade)
-        axis.set_title(f"N = {length}")
-        axis.set_xlabel("episode")
+            band(axis, episodes, np.nan_to_num(found, nan=1.0), label, COLOURS[role])
+        axis.set(title=f"N = {length}", xlabel="episode")
     axes[0].set_ylabel("share of transitions")
     axes[0].legend(fontsize=6, loc="lower right")
     return figure
@@ -50,13 +34,8 @@ def _progress(rows: Rows) -> Figure:
 def _trap(rows: Rows) -> Figure:
     figure, (axis,) = panels(1, 1, caption="Share of steps in the trap, by length of the chain; a dot a seed.", height=2.6)
     lengths = rows.where(kind="final").by("length")
-    for place, group in enumerate(lengths.values()):
-        for index, method in enumerate(_LABELS):
-            found = group.where(method=method)["trapped"]
-            shade = COLOURS["reference"] if method == "random" else colour(index)
-            label = _LABELS[method] if place == 0 else None
-            axis.scatter(np.full(len(found), place + 0.15 * (index - 2)), found, s=14, color=shade, label=label)
-    axis.set_xticks(range(len(lengths)), [f"N = {length}" for length in lengths])
+    trapped = {look: [group.where(method=method)["trapped"] for group in lengths.values()] for method, look in _LOOKS.items()}
+    columns(axis, [f"N = {length}" for length in lengths], trapped)
     axis.set_ylabel("share of steps")
     axis.legend(fontsize=7)
     return figure

@@ -1,40 +1,27 @@
 """Success by arm, and one unseen task: the demonstration and what the network built from it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from claimlab import COLOURS, Rows, colour, number, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, columns, first_seed
 
 _LABELS = {
-    "attention": "attention",
-    "flat": "flat network",
-    "snapshot": "last frame",
-    "blind": "no demonstration",
+    "attention": "attention", "flat": "flat network", "snapshot": "last frame", "blind": "no demonstration",
     "fewer-blocks": "fewer blocks",
-}
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw all seeds' success and the first seed's film."""
-    return {"success": _success(rows), "film": _film(next(iter(rows.by("seed").values())))}
+    return {"success": _success(rows), "film": _film(first_seed(rows))}
 
 
 def _success(rows: Rows) -> Figure:
     figure, (axis,) = panels(1, 1, caption="Share of tasks built in closed loop from a new start; a dot a seed.", height=2.6)
-    for index, name in enumerate(("seen", "unseen")):
-        for place, arm in enumerate(_LABELS):
-            found = rows.where(kind="final", arm=arm, tasks=name)["success"]
-            label = f"{name} tasks" if place == 0 else None
-            axis.scatter(np.full(len(found), place + 0.16 * (index - 0.5)), found, s=16, color=colour(index), label=label)
-    axis.set_xticks(range(len(_LABELS)), list(_LABELS.values()))
-    axis.set_ylim(-0.03, 1.03)
-    axis.set_ylabel("share built")
+    built = {
+        (f"{name} tasks", role): [rows.where(kind="final", arm=arm, tasks=name)["success"] for arm in _LABELS]
+        for name, role in (("seen", "ours"), ("unseen", "baseline"))
+    }
+    columns(axis, list(_LABELS.values()), built)
+    axis.set(ylim=(-0.03, 1.03), ylabel="share built")
     axis.legend()
     return figure
 
@@ -44,12 +31,8 @@ def _film(rows: Rows) -> Figure:
 
     films = rows.where(kind="film").by("who")
     steps = int(max(max(group["step"]) for group in films.values())) + 1
-    figure, axes = panels(
-        steps,
-        2,
-        caption="An unseen task, seen from the side: the demonstration (above) and what was built from another start.",
-        height=2.8,
-    )
+    caption = "An unseen task, seen from the side: the demonstration (above) and what was built from another start."
+    figure, axes = panels(steps, 2, caption=caption, height=2.8)
     for row, (who, group) in enumerate(films.items()):
         slots = sorted(group.where(step=0)["x"])  # blocks side by side, in the order in which they lie
         for step in range(steps):

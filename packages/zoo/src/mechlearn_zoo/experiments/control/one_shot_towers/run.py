@@ -16,8 +16,9 @@ from torch.nn.functional import cross_entropy
 from claimlab import Halves, Positive, Preset, Row, Share, check_limits, number
 from mechlearn_zoo.experiments.control.one_shot_towers.networks import FlatNetwork, Network, Shown, see
 from mechlearn_zoo.experiments.control.one_shot_towers.towers import TABLE, demonstrate, move, scattered, solved, tasks
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control.one_shot import OneShot
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream
 
 ARMS = ("attention", "flat", "snapshot", "blind", "fewer-blocks")
 """The whole demonstration by attention, or by a flat network; its last frame alone; nothing; and attention trained on one and
@@ -106,7 +107,7 @@ def split(blocks: int, seed: int) -> tuple[Tensor, Tensor]:
 
 def train(arm: str, boards: list[Tensor], config: Config, watch: Callable[[Network, float], None]) -> Network:
     """Clone the expert's next move at a random moment of another demonstration of the same task; watched at each update."""
-    generator = stream(config.seed, "training")
+    generator = same_stream(config.seed)
     longest = config.copies * config.blocks
     network = FlatNetwork(config.blocks, longest, generator) if arm == "flat" else OneShot(generator, config.units)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
@@ -114,10 +115,7 @@ def train(arm: str, boards: list[Tensor], config: Config, watch: Callable[[Netwo
         board = boards[update % len(boards)]
         below = board[torch.randint(len(board), (config.batch,), generator=generator)]
         shown, moves = examples(arm, below, config, generator)
-        loss = cross_entropy(network(*shown).flatten(1), moves)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        descend(optimizer, cross_entropy(network(*shown).flatten(1), moves))
         watch(network, (update + 1) / config.updates)
     return network
 
@@ -137,7 +135,7 @@ def examples(arm: str, below: Tensor, config: Config, generator: Generator) -> t
 @torch.no_grad()
 def act(arm: str, network: Network, board: Tensor, config: Config) -> Tensor:
     """Return which tasks, 1 or 0, are built from a new start in as many moves as the expert needs."""
-    generator = stream(config.seed, "closed loop")
+    generator = same_stream(config.seed)
     below = board[: config.tested]
     final = loop(arm, network, below, config, generator)[-1]
     return solved(final, below).double()
@@ -162,7 +160,7 @@ def loop(arm: str, network: Callable[..., Tensor], below: Tensor, config: Config
 @torch.no_grad()
 def film(network: Network, board: Tensor, config: Config) -> Iterator[Row]:
     """Yield the states of one unseen task with three moves or more, for the figure: the expert's demonstration and ours."""
-    generator = stream(config.seed, "film")
+    generator = same_stream(config.seed)
     below = board[(board != TABLE).sum(1) >= 3][:1]
     shown = demonstrate(scattered(1, config.blocks, generator, config.near), below)
     ours = loop("attention", network, below, config, generator)

@@ -14,7 +14,7 @@ from torch import Generator, Tensor
 
 from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, number
 from mechlearn.agreement import Agreement, AndMask, Mean
-from mechlearn_zoo.experiments.control.actors import ActorCritic, entropy, falling
+from mechlearn_zoo.learners.actor_critic import ActorCritic, entropy, falling
 from mechlearn_zoo.methods.control import Rollout, art, collect, normalize, pop, unnormalize, vtrace
 from mechlearn_zoo.tasks.agents.atari import Games
 from mechlearn_zoo.tasks.agents.catch import VARIANTS, Board, Catch

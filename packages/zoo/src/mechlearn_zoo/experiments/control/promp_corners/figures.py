@@ -1,18 +1,11 @@
 """Returns before and after the step, and where points go; bias and spread of the surrogates against the horizon."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import COLOURS, Rows, band, panels
+from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.learners.plots import Figure, curves, first_seed, picture
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-LABELS = {"promp": "ProMP", "maml": "MAML"}
-SHADES = {"promp": "ours", "maml": "baseline"}
+LOOKS = {"promp": ("ProMP", "ours"), "maml": ("MAML", "baseline")}
 SURROGATES = {
     "log": ("log pi (MAML's)", "baseline"),
     "lr": ("low-variance curvature (ProMP)", "ours"),
@@ -26,14 +19,10 @@ def figures(rows: Rows) -> dict[str, Figure]:
         3, 1, height=2.8, caption="Return before and after the inner step, and the share of corners that a task's 20 points "
         "visit before it, against steps in the world; median and range over seeds.",
     )  # fmt: skip
-    curves = rows.where(kind="curve")
     titles = {"before": "return before", "after": "return after", "visited": "corners visited before"}
     for axis, (key, title) in zip(axes, titles.items(), strict=True):
-        for method, label in LABELS.items():
-            x, lines = curves.where(method=method).curves("steps", key)
-            band(axis, np.asarray(x) / 1000, lines, label, COLOURS[SHADES[method]])
-        axis.set_title(title)
-        axis.set_xlabel("1000 steps")
+        curves(axis, rows.where(kind="curve"), "steps", key, "method", LOOKS, per=1000)
+        axis.set(title=title, xlabel="1000 steps")
     axes[0].legend()
     drawn = rows.where(kind="path")
     return {"curves": figure} | ({"paths": _paths(drawn)} if drawn else {})
@@ -63,20 +52,20 @@ def estimators(rows: Rows) -> dict[str, Figure]:
 
 
 def _paths(rows: Rows) -> Figure:
-    first = next(iter(rows.by("seed").values()))
+    first = first_seed(rows)
     figure, axes = panels(
         4, 1, height=2.4, caption="Where five points go in two tasks at the end of training, before the step (grey) and after "
         "it; the star is the corner that pays. First seed.",
     )  # fmt: skip
-    panes = [(method, panel) for method in LABELS for panel in (0, 1)]
+    panes = [(method, panel) for method in LOOKS for panel in (0, 1)]
     for axis, (method, panel) in zip(axes, panes, strict=True):
         some = first.where(method=method, panel=panel)
-        for when, colour in (("before", COLOURS["reference"]), ("after", COLOURS[SHADES[method]])):
+        for when, colour in (("before", COLOURS["reference"]), ("after", COLOURS[LOOKS[method][1]])):
             for group in some.where(when=when).by("point").values():
                 axis.plot(group["x"], group["y"], color=colour, linewidth=1)
         for corner, (x, y) in enumerate(((-2, -2), (2, -2), (-2, 2), (2, 2))):
             paid = some and corner == some["goal"][0]
             axis.plot(x, y, "*" if paid else "o", color=COLOURS["ink"], markersize=11 if paid else 4)
-        axis.set(title=LABELS[method], xlim=(-3.2, 3.2), ylim=(-3.2, 3.2), aspect="equal", xticks=(), yticks=())
-        axis.grid(visible=False)
+        picture(axis)
+        axis.set(title=LOOKS[method][0], xlim=(-3.2, 3.2), ylim=(-3.2, 3.2), aspect="equal")
     return figure

@@ -1,18 +1,10 @@
 """Errors while training (figure 4.9), and every seed's outcome."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from claimlab import COLOURS, Rows, band, colour, panels
+from claimlab import Rows, band, colour, panels
 from mechlearn_zoo.experiments.distill.ablations.measures import best_finals
 from mechlearn_zoo.experiments.distill.ablations.variants import LABELS, OTHERS
 from mechlearn_zoo.experiments.distill.bodies import looks_of, noise_frames
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, lines_of_dots
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -51,15 +43,10 @@ def draw_outcomes(rows: Rows) -> Figure:
         caption="Test error at the time that is best on held-out examples: every seed a dot, the median a bar.",
         height=0.8 + 0.32 * len(variants),
     )
-    for place, variant in enumerate(reversed(variants)):
-        found = best_finals(rows, variant)["selected"]
-        role = {"ldt": "ours", "no-teacher": "baseline"}.get(variant, "reference")
-        axes.plot(found, [place] * len(found), "o", color=COLOURS[role], markersize=5)
-        axes.plot([np.median(found)] * 2, [place - 0.3, place + 0.3], color=COLOURS[role])
-    axes.set(xlabel="test error", yticks=range(len(variants)))
-    axes.set_yticklabels([_label(variant) for variant in reversed(variants)])
-    axes.grid(visible=True, axis="x")
-    axes.grid(visible=False, axis="y")
+    roles = {"ldt": "ours", "no-teacher": "baseline"}
+    found = {_label(one): (best_finals(rows, one)["selected"], roles.get(one, "reference")) for one in variants}
+    lines_of_dots(axes, found)
+    axes.set(xlabel="test error")
     return figure
 
 

@@ -1,25 +1,13 @@
 """Accuracy on boards of known styles and of an unseen one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from claimlab import COLOURS, Rows, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from claimlab import Rows, panels
+from mechlearn_zoo.learners.plots import Figure, lines_of_dots
 
 _METHODS = {
-    "frequent": ("most frequent", "reference"),
-    "no-teacher": ("no teacher", "baseline"),
-    "ldt-placebo": ("LDT, other falls", "third"),
-    "ldt-asi": ("LDT, ASI's frames", "fourth"),
-    "ldt": ("LDT", "ours"),
-    "asi-and-mask": ("ASI, AND-mask", "fifth"),
-    "asi": ("ASI", "sixth"),
-}
+    "asi": ("ASI", "sixth"), "asi-and-mask": ("ASI, AND-mask", "fifth"), "ldt": ("LDT", "ours"),
+    "ldt-asi": ("LDT, ASI's frames", "fourth"), "ldt-placebo": ("LDT, other falls", "third"),
+    "no-teacher": ("no teacher", "baseline"), "frequent": ("most frequent", "reference"),
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -27,16 +15,12 @@ def figures(rows: Rows) -> dict[str, Figure]:
     names = [name for name in _METHODS if rows.where(method=name)]
     figure, axes = panels(
         2,
-        1,
         caption="How often the platform is right on which the ball lands, a point a seed, a bar at the median. Left: new "
         "boards of the two styles that were trained on. Right: boards of a livelier style.",
         height=3.2,
     )
     for axis, key, title in zip(axes, ("accuracy", "unseen"), ("known styles", "unseen style"), strict=True):
-        for place, name in enumerate(names):
-            found = rows.where(method=name)[key]
-            axis.plot(found, [place] * len(found), "o", color=COLOURS[_METHODS[name][1]], alpha=0.75)
-            axis.plot([np.median(found)], [place], "|", color="black", markersize=12)
-        axis.set_yticks(range(len(names)), [_METHODS[name][0] for name in names] if key == "accuracy" else [])
+        found = {_METHODS[name][0]: (rows.where(method=name)[key], _METHODS[name][1]) for name in names}
+        lines_of_dots(axis, found, named=key == "accuracy")
         axis.set(title=title, xlabel="accuracy", xlim=(0, 1.02))
     return {"accuracy": figure}

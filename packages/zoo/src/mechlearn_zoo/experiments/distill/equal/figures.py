@@ -1,27 +1,14 @@
 """Test errors of all methods at equal computation, every seed a dot."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from claimlab import COLOURS, Rows, number, panels
+from claimlab import Rows, number, panels
 from mechlearn_zoo.experiments.distill.measured import best_of_seeds
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, lines_of_dots
 
 TASKS = {"xor": "task A", "noisy-labels": "task B", "body": "Swimmer"}
 LABELS = {
-    "no-teacher": "no teacher",
-    "auxiliary": "auxiliary head",
-    "gated": "... gated",
-    "hindsight": "hindsight modelling",
-    "contrast": "contrast (CPC)",
-    "generalised": "generalised distillation",
-    "ldt": "LDT",
-}
+    "no-teacher": "no teacher", "auxiliary": "auxiliary head", "gated": "... gated", "hindsight": "hindsight modelling",
+    "contrast": "contrast (CPC)", "generalised": "generalised distillation", "ldt": "LDT",
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -35,14 +22,12 @@ def figures(rows: Rows) -> dict[str, Figure]:
         height=1.2 + 0.32 * len(methods),
     )
     for axes, task in zip(all_axes, tasks, strict=True):
-        for place, method in enumerate(reversed(methods)):
-            found = [number(row, "selected") for row in best_of_seeds(rows.where(task=task, method=method), "selection")]
-            role = {"ldt": "ours", "no-teacher": "baseline"}.get(method, "reference")
-            axes.plot(found, [place] * len(found), "o", color=COLOURS[role], markersize=5)
-            if found:
-                axes.plot([np.median(found)] * 2, [place - 0.3, place + 0.3], color=COLOURS[role])
-        axes.set(title=TASKS[task], xlabel="test error", yticks=range(len(methods)))
-        axes.set_yticklabels([LABELS[method] for method in reversed(methods)] if axes is all_axes[0] else [])
-        axes.grid(visible=True, axis="x")
-        axes.grid(visible=False, axis="y")
+        best = {method: best_of_seeds(rows.where(task=task, method=method), "selection") for method in methods}
+        roles = {"ldt": "ours", "no-teacher": "baseline"}
+        found = {
+            LABELS[method]: ([number(row, "selected") for row in some], roles.get(method, "reference"))
+            for method, some in best.items()
+        }
+        lines_of_dots(axes, found, named=axes is all_axes[0])
+        axes.set(title=TASKS[task], xlabel="test error")
     return {"errors": figure}

@@ -1,17 +1,10 @@
 """Errors and generalisation gaps while training (figures 4.7 and 4.8)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import COLOURS, Row, Rows, band, number, panels
 from mechlearn_zoo.experiments.distill.bodies import looks_of
 from mechlearn_zoo.experiments.distill.measured import best_of_seeds
 from mechlearn_zoo.experiments.distill.mujoco.measures import finals
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 TABLE = {
     "Swimmer": {"no-teacher": 0.0169, "auxiliary": 0.0146, "ldt": 0.00964},

@@ -1,18 +1,12 @@
 """Test losses while training (figure 4.4b) and calibration of every student of task B."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, colour, number, panels
 from mechlearn_zoo.experiments.distill.noisy_labels.calibration import CONFIDENCES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 LEAST_SHARE = 0.002
 """Bins that hold less of the test set are not drawn: their frequency is chance."""

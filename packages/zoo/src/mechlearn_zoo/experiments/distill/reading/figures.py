@@ -1,17 +1,10 @@
 """What trained teachers use: frames by layer in the Game of Life, frames over time on a body."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, number, panels
 from mechlearn_zoo.experiments.distill.reading.measures import noise_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, table
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -37,15 +30,8 @@ def draw_life(rows: Rows) -> Figure:
         shares = np.zeros((3, 3))
         for row in reading:
             shares[int(number(row, "layer")), int(number(row, "frame"))] = number(row, "share")
-        axes.imshow(shares, vmin=0, vmax=1, cmap="Greys")
-        for layer, frame in np.ndindex(3, 3):
-            dark = shares[layer, frame] > 0.5
-            text = f"{shares[layer, frame]:.2f}"
-            axes.text(frame, layer, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
-        axes.set(title=f"{number(reading[0], 'accuracy'):.2f}", xticks=range(3), yticks=range(3))
-        axes.set_xticklabels(["1", "2", "3"])
-        axes.set_yticklabels(["1", "2", "3"])
-        axes.grid(visible=False)
+        table(axes, shares, (1, 2, 3), (1, 2, 3), "Greys", (0, 1))
+        axes.set_title(f"{number(reading[0], 'accuracy'):.2f}")
     all_axes[0].set(xlabel="board", ylabel="layer")
     return figure
 

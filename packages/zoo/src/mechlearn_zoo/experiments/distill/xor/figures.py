@@ -1,26 +1,15 @@
 """Task A's heat maps over dimensions and numbers of examples (figure 4.3b)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import Rows, number, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, table
 
 LABELS = {
-    "no-teacher": "no teacher",
-    "ldt-fixed": "LDT, fixed split",
-    "ldt-redrawn": "LDT, redrawn split",
-    "ldt-truncated": "LDT, last 8 steps",
-    "ldt-implicit": "LDT, implicit",
-    "ldt-ragged": "LDT, own looks",
-    "ldt-padded": "LDT, padded looks",
-    "ldt-placebo": "LDT, others' looks",
-}
+    "no-teacher": "no teacher", "ldt-fixed": "LDT, fixed split", "ldt-redrawn": "LDT, redrawn split",
+    "ldt-truncated": "LDT, last 8 steps", "ldt-implicit": "LDT, implicit", "ldt-ragged": "LDT, own looks",
+    "ldt-padded": "LDT, padded looks", "ldt-placebo": "LDT, others' looks",
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -41,14 +30,9 @@ def heat_maps(rows: Rows, key: str, what: str) -> Figure:
     image = None
     for axes, method in zip(all_axes, methods, strict=True):
         cells = np.array([[_mean(rows, key, method=method, inputs=d, examples=n) for d in across] for n in up])
-        image = axes.imshow(cells, origin="lower", aspect="auto", cmap="viridis", vmin=0.5, vmax=1.0)
-        for row, column in np.ndindex(*cells.shape):
-            shade = "white" if cells[row, column] < 0.8 else "black"
-            axes.text(column, row, f"{cells[row, column]:.2f}".lstrip("0"), ha="center", va="center", color=shade, fontsize=8)
-        axes.set(title=LABELS[method], xlabel="inputs D", xticks=range(len(across)), yticks=range(len(up)))
-        axes.set_xticklabels([str(d) for d in across])
-        axes.set_yticklabels([str(n) for n in up])
-        axes.grid(visible=False)
+        image = table(axes, cells, across, up, "viridis", (0.5, 1.0))
+        axes.invert_yaxis()
+        axes.set(title=LABELS[method], xlabel="inputs D")
     all_axes[0].set_ylabel("training examples n")
     if image is not None:
         figure.colorbar(image, ax=all_axes, label="test accuracy", shrink=0.9)

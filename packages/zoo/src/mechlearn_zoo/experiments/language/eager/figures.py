@@ -1,18 +1,9 @@
 """Right sentences by length, for each number of start pads and for attention."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, colour, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-OPPONENTS = {"attention": "ink", "transformer": "reference"}
-"""Shades of what eager models are held against."""
+from mechlearn_zoo.learners.plots import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -29,12 +20,9 @@ def figures(rows: Rows) -> dict[str, Figure]:
         for index, (model, some) in enumerate(found.by("model").items()):
             lengths = sorted(set(some["clauses"]))
             curves = [[group.where(clauses=int(c))[key][0] for c in lengths] for group in some.by("seed").values()]
-            shade = COLOURS[OPPONENTS[str(model)]] if model in OPPONENTS else colour(index)
+            shade = COLOURS["ink"] if model == "attention" else colour(index)
             band(axis, lengths, np.array(curves), str(model), shade)
         axis.axvspan(0.8, 3.2, color=COLOURS["reference"], alpha=0.12, linewidth=0)
-        axis.set_xlabel("clauses")
-        axis.set_ylim(0, 1.02)
-    axes[0].set_ylabel("right sentences")
-    axes[1].set_ylabel("right words")
+        axis.set(xlabel="clauses", ylabel="right sentences" if key == "exact" else "right words", ylim=(0, 1.02))
     axes[0].legend()
     return {"lengths": figure}

@@ -1,6 +1,6 @@
 """Subject-object-verb into subject-verb-object, adjectives moved: trained on short sentences, tried on longer ones.
 
-Eager models with several numbers of start pads, an encoder-decoder with attention and a Transformer of about as many
+Eager models with several numbers of start pads, an encoder-decoder with attention of about as many
 parameters; all take the same number of Adam steps on the same sentences.
 """
 
@@ -16,7 +16,7 @@ from claimlab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_l
 from mechlearn.params import count_bytes
 from mechlearn_zoo.experiments.language.eager.attention import Attention
 from mechlearn_zoo.experiments.language.eager.reorderings import END, FILLERS, Pair, reorderings, vocabulary
-from mechlearn_zoo.experiments.language.eager.transformer import HEADS, Transformer
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible
 from mechlearn_zoo.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
 from mechlearn_zoo.tasks.streams import stream
@@ -46,8 +46,6 @@ class Config:
     """Of the attention model's decoder: about as many parameters."""
     rate: Positive = 5e-3
     """Adam's."""
-    transformer_width: Annotated[int, Ge(4)] = 60
-    """Of the Transformer: about as many parameters, too; a multiple of its four heads."""
     every: Annotated[int, Ge(1)] = 10
     """Steps between two looks at how many words are right, at lengths of training."""
     enough: Share = 0.9
@@ -61,24 +59,12 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
-        if self.transformer_width % HEADS:
-            raise ValueError(f"transformer_width should be a multiple of {HEADS}. Found {self.transformer_width}.")
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
     "paper": Preset(
-        Config(
-            steps=20_000,
-            width=512,
-            units=384,
-            rate=1e-3,
-            tests=1000,
-            pads=(0, 1, 2, 3, 4, 5),
-            aligned=True,
-            every=500,
-            transformer_width=240,
-        ),
+        Config(steps=20_000, width=512, units=384, rate=1e-3, tests=1000, pads=(0, 1, 2, 3, 4, 5), aligned=True, every=500),
         seeds=5,
     ),
 }
@@ -139,10 +125,7 @@ def fit(config: Config, model: nn.Module, losses: Callable[[list[Pair]], Tensor]
     optimizer, stopping = torch.optim.Adam(model.parameters(), config.rate), EarlyStopping(LOOKS)
     saved = checkpoint("training", model, optimizer, stopping)
     for step, pairs in enumerate(batches(config, saved, found), start=saved.done + 1):
-        optimizer.zero_grad()
-        losses(pairs).mean().backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        descend(optimizer, losses(pairs).mean(), clip=1.0)
         if stopping.due(step / config.steps):
             look(stopping, step / config.steps, model, found, sets)
     model.eval()
@@ -173,7 +156,6 @@ def run(config: Config) -> Iterator[Row]:
     for pads in config.pads:
         yield from part(f"eager {pads}", by_eager_model(config, pads, sets))
     yield from part("attention", by_attention(config, sets))
-    yield from part("transformer", by_transformer(config, sets))
 
 
 def drawn(config: Config, name: str, count: int) -> dict[int, list[Pair]]:
@@ -220,20 +202,6 @@ def by_attention(config: Config, sets: Sets) -> Iterator[Row]:
         return model.greedy(source, lengths, WORDS.start, END)
 
     yield from scored(config, "attention", model, fit(config, model, losses, found, sets), found, sets.tests)
-
-
-def by_transformer(config: Config, sets: Sets) -> Iterator[Row]:
-    """Yield the sentences and words of the Transformer by length."""
-    model = Transformer(vocabulary(20, 10, 10), config.transformer_width, Generator().manual_seed(config.seed))
-
-    def losses(pairs: list[Pair]) -> Tensor:
-        source, _, target = tensors(pairs)
-        return model.loss(source, target, WORDS.start)
-
-    def found(pairs: Sequence[Pair]) -> list[list[int]]:
-        return model.greedy(tensors(pairs)[0], WORDS.start, END)
-
-    yield from scored(config, "transformer", model, fit(config, model, losses, found, sets), found, sets.tests)
 
 
 def scored(

@@ -1,16 +1,8 @@
 """Best F1 by class: what distance is measured to, and whether sources must agree."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from claimlab import Rows, colour, panels
 from mechlearn_zoo.experiments.language.grammar.run import ARMS, METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, columns
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -28,16 +20,11 @@ def figures(rows: Rows) -> dict[str, Figure]:
         (ARMS, [{"arm": arm} for arm in ARMS]),
     )
     for axis, (names, values) in zip(axes, groups, strict=True):
-        width = 0.8 / len(names)
-        for index, (name, tags) in enumerate(zip(names, values, strict=True)):
-            found = [rows.where(**{"kind": "class", "class": one, **tags})["f1"] for one in classes]
-            places = np.arange(len(classes)) + (index - (len(names) - 1) / 2) * width
-            axis.bar(
-                places, [float(np.mean(one)) for one in found], width=0.9 * width, color=colour(index), alpha=0.55, label=name
-            )
-            for place, one in zip(places, found, strict=True):
-                axis.plot([place] * len(one), one, ".", markersize=3, color=colour(index))
-        axis.set_xticks(range(len(classes)), classes)
+        found = {
+            (name, colour(index)): [rows.where(**{"kind": "class", "class": one, **tags})["f1"] for one in classes]
+            for index, (name, tags) in enumerate(zip(names, values, strict=True))
+        }
+        columns(axis, classes, found, bars=True)
         axis.set_ylim(0, 1)
         axis.legend(fontsize=8)
     axes[0].set_ylabel("best F1")

@@ -1,20 +1,14 @@
 """Accuracy by number of labelled windows, and the loss of pretraining."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import Rows, band, colour, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from claimlab import Rows, colour, panels
+from mechlearn_zoo.learners.plots import Figure, curves
 
 NAMES = {
     "masked": "both sides, pretrained", "causal": "from the left, pretrained", "two-way": "two LSTMs, pretrained",
     "masked-scratch": "both sides, not pretrained", "causal-scratch": "from the left, not pretrained",
-    "masked-frozen": "both sides, frozen", "distilled": "from the left, taught",
+    "masked-frozen": "both sides, frozen",
 }  # fmt: skip
 
 
@@ -34,12 +28,9 @@ def figures(rows: Rows) -> dict[str, Figure]:
             means = [np.mean(some.where(labelled=count)["accuracy"]) for count in counts]
             axes[0].plot(counts, means, "o-", color=colour(index), label=label)
     axes[0].set_xscale("log", base=2)
-    axes[0].set_xlabel("labelled windows")
-    axes[0].set_ylabel("accuracy")
+    axes[0].set(xlabel="labelled windows", ylabel="accuracy")
     axes[0].legend(fontsize=6)
-    for index, name in enumerate(("masked", "causal", "two-way")):
-        positions, curves = rows.where(kind="pretraining", model=name).curves("step", "loss")
-        band(axes[1], positions, curves, NAMES[name], colour(index))
-    axes[1].set_xlabel("step of pretraining")
-    axes[1].set_ylabel("loss a predicted token")
+    looks = {name: (NAMES[name], colour(index)) for index, name in enumerate(("masked", "causal", "two-way"))}
+    curves(axes[1], rows.where(kind="pretraining"), "step", "loss", "model", looks)
+    axes[1].set(xlabel="step of pretraining", ylabel="loss a predicted token")
     return {"labels": figure}

@@ -15,10 +15,10 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Saved, check_limits, checkpoint, computed
-from mechlearn.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
-from mechlearn.nn.perceptrons import linear, relu_mlp
+from claimlab import Positive, Preset, Row, Saved, check_limits, checkpoint, computed
+from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.language.masked import IGNORED, Corruption, corrupt
 from mechlearn_zoo.methods.language.vocabulary import END, Vocabulary
 from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
@@ -34,7 +34,6 @@ Arm = Literal[
     "masked-frozen",
     "causal-frozen",
     "two-way-frozen",
-    "distilled",
 ]
 Model = LanguageModel | TwoWay
 Count = Annotated[int, Ge(1)]
@@ -48,10 +47,8 @@ class Config:
     """First seed: of weights, masks, batches and which windows are labelled."""
     arms: Annotated[tuple[Arm, ...], MinLen(1)] = (
         "masked", "causal", "two-way", "masked-scratch", "causal-scratch", "masked-frozen", "causal-frozen", "two-way-frozen",
-        "distilled",
     )  # fmt: skip
-    """Both sides, from the left, or two LSTMs from either side; pretrained or not, fine-tuned or frozen; and a frozen one from
-    the left that is taught by what both sides tell."""
+    """Both sides, from the left, or two LSTMs from either side; pretrained or not, fine-tuned or frozen."""
     modules: Annotated[int, Ge(10)] = 50
     """Modules of the standard library: 8 of 10 to learn from, 1 to stop by, 1 to judge by."""
     words: Annotated[int, Ge(2)] = 1000
@@ -74,8 +71,6 @@ class Config:
     """Adam's in fine-tuning."""
     reached: Positive = 3.0
     """Cross-entropy of a predicted validation token whose first step is looked for."""
-    alpha: Positive = 10.0
-    """Teaching coefficient of the last arm."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -152,10 +147,7 @@ def pretrain(config: Config, data: Corpus, model: Model, saved: Saved) -> Iterat
     saved.restore(model, optimizer, schedule, generator)
     for step in range(saved.done + 1, config.steps + 1):
         rows = torch.randint(len(data.train.ids), (32,), generator=generator)
-        optimizer.zero_grad()
-        token_losses(model, data.train.ids[rows], corruption, generator).mean().backward()
-        optimizer.step()
-        schedule.step()
+        descend(optimizer, token_losses(model, data.train.ids[rows], corruption, generator).mean(), schedule)
         if step % max(1, config.steps // 10) == 0 or step == config.steps:
             with torch.no_grad():
                 held = token_losses(model, data.validation.ids[:300], corruption, Generator().manual_seed(config.seed))
@@ -197,97 +189,12 @@ def tune(config: Config, model: Model, data: Corpus, rows: Tensor, frozen: bool)
     best, weights = -math.inf, copy.deepcopy(tagger.state_dict())
     for step in range(1, config.tuning + 1):
         some = torch.randperm(len(rows), generator=generator)[:16]
-        optimizer.zero_grad()
         logits = tagger(text.ids[some])
-        cross_entropy(logits.flatten(0, 1), text.roles[some].flatten(), ignore_index=NO_ROLE).backward()
-        optimizer.step()
+        descend(optimizer, cross_entropy(logits.flatten(0, 1), text.roles[some].flatten(), ignore_index=NO_ROLE))
         if step % 10 == 0 and (found := accuracy(tagger, validation)) > best:
             best, weights = found, copy.deepcopy(tagger.state_dict())
     tagger.load_state_dict(weights)
     return accuracy(tagger, Text(data.test.ids[:1000], data.test.roles[:1000]))
-
-
-class Teacher(nn.Module):
-    """From the bidirectional encoder's vector of a name to targets for the student's hidden layer."""
-
-    def __init__(self, width: int, units: int, generator: Generator) -> None:
-        super().__init__()
-        self.network = relu_mlp((width, 64, units), generator)
-
-    def forward(self, privileged: Tensor) -> Target:
-        """Return the targets (b, units)."""
-        return Target(self.network(privileged))
-
-
-def label_loss(logits: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each name."""
-    return cross_entropy(logits, y, reduction="none")
-
-
-class Named(NamedTuple):
-    """Vectors of names (b, width) and their roles (b)."""
-
-    vectors: Tensor
-    roles: Tensor
-
-
-def named_vectors(model: Model, text: Text) -> Named:
-    """Return the encoder's vector of each name and its role."""
-    with torch.no_grad():
-        hidden = torch.cat([model.encoder(ids) for ids in text.ids.split(500)])
-    known = text.roles != NO_ROLE
-    return Named(hidden[known], text.roles[known])
-
-
-@torch.no_grad()
-def right(student: nn.Module, named: Named) -> float:
-    """Return the share of names whose role a student, which has no other mode in tests, tells from their vectors."""
-    return float((student(named.vectors).argmax(1) == named.roles).double().mean())
-
-
-def distilled(config: Config, seeing: Model, causal: Model, data: Corpus, rows: Tensor) -> Row:
-    """Return test accuracies of a student on the causal encoder's vectors, with a teacher that sees both sides and without.
-
-    Equal steps: with the teacher each round has a meta-step beside its ordinary ones. Beside each, what it was where as many
-    validation windows as are labelled were told best.
-    """
-    text = Text(data.train.ids[rows], data.train.roles[rows])
-    (x, y), (privileged, _) = named_vectors(causal, text), named_vectors(seeing, text)
-    validation = named_vectors(causal, Text(data.validation.ids[: len(rows)], data.validation.roles[: len(rows)]))
-    test = named_vectors(causal, Text(data.test.ids[:1000], data.test.roles[:1000]))
-    rounds, steps, batch, units = max(1, config.tuning // 10), 10, min(16, len(y) // 4), 32
-    found: Row = {}
-    for with_teacher, name in ((True, "accuracy"), (False, "alone")):
-        stopping = EarlyStopping(rounds)
-        generator = same_stream(config.seed)
-        student = relu_mlp((config.width, units, len(ROLES)), generator)
-        optimizer = torch.optim.Adam(student.parameters(), 3e-3)
-        if with_teacher:
-            teacher = Teacher(config.width, units, generator)
-            distillation = Distillation(
-                Lesson(student, teacher, ["0"], label_loss, config.alpha),
-                Examples(x, privileged, y),
-                split_rows(len(y), 0.5, generator, "redrawn"),
-                Unrolling("student", steps, batch),
-                optimizer,
-                torch.optim.Adam(teacher.parameters(), 1e-3),
-                generator,
-            )
-            for done in range(1, rounds + 1):
-                distillation.step(steps)
-                if stopping.due(share := done / rounds):
-                    stopping.look(share, right(student, validation), {name: right(student, test)})
-        else:
-            for done in range(1, rounds * steps + 1):
-                rows = torch.randperm(len(y), generator=generator)[:batch]
-                optimizer.zero_grad()
-                label_loss(student(x[rows]), y[rows]).mean().backward()
-                optimizer.step()
-                if stopping.due(share := done / (rounds * steps)):
-                    stopping.look(share, right(student, validation), {name: right(student, test)})
-        at = "stopped_at" if with_teacher else "stopped_alone_at"
-        found |= {name: right(student, test), at: stopping.row.pop("stopped_at"), **stopping.row}
-    return found
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -314,9 +221,5 @@ def run(config: Config) -> Iterator[Row]:
         rows = order[:count]
         for arm in config.arms:
             row: Row = {"kind": "final", "arm": arm, "labelled": count, "budget": config.tuning}
-            if arm == "distilled":
-                found = computed(f"{arm}, {count}", distilled, config, models["masked"], models["causal"], data, rows)
-                yield {**row, **found}
-            else:
-                frozen = arm.endswith("frozen")
-                yield {**row, "accuracy": computed(f"{arm}, {count}", tune, config, models[arm], data, rows, frozen)}
+            frozen = arm.endswith("frozen")
+            yield {**row, "accuracy": computed(f"{arm}, {count}", tune, config, models[arm], data, rows, frozen)}

@@ -1,18 +1,11 @@
 """Quality against diversity, a curve a generator, T = 1 marked; and how both costs move with the rounds of SeqGAN."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from claimlab import COLOURS, Rows, band, colour, panels
+from claimlab import COLOURS, Rows, panels
 from mechlearn_zoo.experiments.language.temperature_sweep.measures import curve
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, curves, level
 
 NAMES = {"mle": ("maximum likelihood", COLOURS["ours"]), "seqgan": ("SeqGAN", COLOURS["baseline"])}
-ROUNDS = {"seqgan": "SeqGAN", "pg-bleu": "policy gradient of BLEU"}
+ROUNDS = {"seqgan": ("SeqGAN", "ours"), "pg-bleu": ("policy gradient of BLEU", "baseline")}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -45,16 +38,10 @@ def rounds(rows: Rows) -> dict[str, Figure]:
         height=3.0,
     )  # fmt: skip
     for axis, key, title in zip(axes, ("oracle", "test"), ("samples under the oracle", "held-out text"), strict=True):
-        for index, (arm, label) in enumerate(ROUNDS.items()):
-            some = rows.where(kind="round", arm=arm)
-            if len(some):
-                positions, curves = some.curves("round", key)
-                band(axis, positions, curves, label, colour(index))
-        base = rows.where(kind="end", arm="mle")[key]
-        if base:
-            axis.axhline(sorted(base)[len(base) // 2], color=COLOURS["reference"], linestyle="--", label="maximum likelihood")
-        axis.set_title(title)
-        axis.set_xlabel("round")
+        curves(axis, rows.where(kind="round"), "round", key, "arm", ROUNDS)
+        if base := rows.where(kind="end", arm="mle")[key]:
+            level(axis, sorted(base)[len(base) // 2], "maximum likelihood", "--")
+        axis.set(title=title, xlabel="round")
     axes[0].set_ylabel("negative log-likelihood, a token")
     axes[0].legend(fontsize=8)
     return {"rounds": figure}

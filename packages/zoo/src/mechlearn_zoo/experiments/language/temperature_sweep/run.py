@@ -15,6 +15,7 @@ from torch import Tensor
 
 from claimlab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
 from mechlearn_zoo.experiments.language.temperature_sweep.recurrent_oracle import OracleText, recurrent_oracle
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.language.ngrams import Bleu, bleu_against, distinct, self_bleu
 from mechlearn_zoo.methods.language.sampling import sample
 from mechlearn_zoo.methods.language.seqgan import (
@@ -138,17 +139,12 @@ def by_likelihood(config: Config, text: OracleText) -> RecurrentModel:
     held = max(1, len(text.train) // 10)
     train, validation = text.train[held:], text.train[:held]
     best, least = copy.deepcopy(model), [float("inf")]
-    saved = checkpoint("likelihood", model, best, optimizer, generator, least)
-    for epoch in range(saved.done, config.epochs):
+    for _ in kept_steps("likelihood", config.epochs, model, best, optimizer, generator, least):
         for rows in torch.randperm(len(train), generator=generator).split(config.batch):
-            optimizer.zero_grad()
-            (-log_probabilities(model, train[rows]).mean()).backward()
-            optimizer.step()
+            descend(optimizer, -log_probabilities(model, train[rows]).mean())
         if (found := nll(model, validation)) < least[0]:
             least[0] = found
             best.load_state_dict(model.state_dict())
-        saved.keep(epoch + 1)
-    saved.stay()
     return best
 
 
@@ -170,9 +166,7 @@ class Judge:
             rows = torch.randint(len(self.text), (self.batch,), generator=self.generator)
             ids = torch.cat([self.text[rows], sample(model, self.batch, self.text.shape[1], self.generator)])
             real = torch.arange(2 * self.batch).lt(self.batch).float()
-            self.optimizer.zero_grad()
-            discriminator_loss(self.net(ids), real).mean().backward()
-            self.optimizer.step()
+            descend(self.optimizer, discriminator_loss(self.net(ids), real).mean())
         self.net.eval()
 
     def __call__(self, ids: Tensor) -> Tensor:
@@ -215,18 +209,13 @@ def by_rewards(
     judge = Judge(config, text) if arm == "seqgan" else None
     rewards = bleu_of(text.train) if judge is None else judge
     if judge is not None:
-        alone = checkpoint("judge", *judge.parts)
-        for epoch in range(alone.done, config.judge_epochs):
+        for _ in kept_steps("judge", config.judge_epochs, *judge.parts):
             judge.learn(model, len(text.train) // config.batch)
-            alone.keep(epoch + 1)
-        alone.stay()
     saved.restore(model, policy, optimizer, generator, *(judge.parts if judge is not None else ()))
     for number in range(saved.done + 1, config.rounds + 1):
         tokens = sample(model, config.batch, config.length, generator)
         values = action_values(rewards, tokens, rollouts(policy, tokens, config.samples, generator))
-        optimizer.zero_grad()
-        policy_gradient_loss(log_probabilities(model, tokens), values, reduction="sum").sum().backward()
-        optimizer.step()
+        descend(optimizer, policy_gradient_loss(log_probabilities(model, tokens), values, reduction="sum").sum())
         follow(policy, model)
         if judge is not None:
             judge.learn(model, config.judge_steps)

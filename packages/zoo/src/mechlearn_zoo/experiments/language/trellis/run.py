@@ -10,11 +10,12 @@ from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStu
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import Halves, Positive, Preset, Row, check_limits, checkpoint, computed
+from claimlab import Halves, Positive, Preset, Row, check_limits, computed
 from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet, from_recurrent
 from mechlearn_zoo.methods.language.vocabulary import Vocabulary, packed
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream
 from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 
 Model = Literal["trellis", "untied", "lstm"]
@@ -236,19 +237,12 @@ def fit(config: Config, model: nn.Module, data: Data, steps: int, name: Literal[
     halves = Halves(best="highest" if name == "accuracy" else "lowest")
     optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * steps)], gamma=0.1)
-    generator = stream(config.seed, "batches")
-    saved = checkpoint("training", model, optimizer, scheduler, generator, halves)
-    for step in range(saved.done, steps):
+    generator = same_stream(config.seed)
+    for step in kept_steps("training", steps, model, optimizer, scheduler, generator, halves):
         rows = torch.randint(len(data.x), (config.batch,), generator=generator)
-        optimizer.zero_grad()
-        losses(model(data.x[rows]), data.y[rows]).mean().backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        scheduler.step()
+        descend(optimizer, losses(model(data.x[rows]), data.y[rows]).mean(), scheduler, clip=1.0)
         if halves.due(share := (step + 1) / steps):
             halves.look(share, name, evaluated(model, data, measure))
-        saved.keep(step + 1)
-    saved.stay()
     return {name: float(evaluated(model, data, measure).mean()), **halves.row}
 
 
@@ -269,14 +263,14 @@ def run(config: Config) -> Iterator[Row]:
 
 def on_digits(config: Config, name: Model, pixels: Data, steps: int) -> Row:
     """Return a model's row on digits."""
-    model = Reader(config, name, 1, 10, stream(config.seed, "digits, weights"))
+    model = Reader(config, name, 1, 10, same_stream(config.seed))
     found = fit(config, model, pixels, steps, "accuracy")
     return {"kind": "digits", "model": name, **found, "parameters": parameters(model.body), "budget": steps}
 
 
 def on_code(config: Config, name: Model, text: Data, vocabulary: int) -> Row:
     """Return a model's row on code."""
-    model = Reader(config, name, vocabulary, vocabulary, stream(config.seed, "code, weights"), embedded=True)
+    model = Reader(config, name, vocabulary, vocabulary, same_stream(config.seed), embedded=True)
     found = fit(config, model, text, config.code_steps, "nll")
     return {"kind": "code", "model": name, **found, "parameters": parameters(model.body), "budget": config.code_steps}
 

@@ -19,7 +19,7 @@ from mechlearn_zoo.methods.language.chance import best_of
 from mechlearn_zoo.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from mechlearn_zoo.methods.language.scoring import Scorer, predict, score
 from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream
 
 Method = Literal["averaging", "and-mask", "no-association"]
 LENGTH = 9
@@ -125,7 +125,7 @@ def train(config: Config, method: Method, world: SchemaWorld, saved: Saved | Non
     rule, rate, decay = settings(config, method)
     agreement = Agreement(model, rule)
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=decay)
-    generator = stream(config.seed, "training")
+    generator = same_stream(config.seed)
     share = 0.0 if method == "no-association" else config.share
     ids = torch.arange(config.environments).repeat_interleave(config.batch)
     saved.restore(model, optimizer, generator)
@@ -135,7 +135,7 @@ def train(config: Config, method: Method, world: SchemaWorld, saved: Saved | Non
         record = agreement.backward(choice_losses(model, sentences), ids)
         optimizer.step()
         if step % max(1, config.steps // config.looks) == 0 or step == config.steps:
-            yield Trained(step, float(record.losses.mean()), survivors(record.survivors, model), model)
+            yield Trained(step, float(record.losses.mean()), survivors(record.share_by_parameter, model), model)
         else:
             saved.keep(step)
 
@@ -179,7 +179,7 @@ def probe(scorer: Scorer, schemas: Sequence[Schema], counts: Cooccurrence) -> Re
 def written(world: SchemaWorld, config: Config, count: int = 20_000) -> Cooccurrence:
     """Return the counts of a text like the one trained on."""
     ids = torch.arange(count) % world.environments
-    found = world.draw("associative", ids, stream(config.seed, "counts"), config.share)
+    found = world.draw("associative", ids, same_stream(config.seed), config.share)
     vocabulary = world.vocabulary
     # Of each sentence the adjective and the name that is meant; the other name is no evidence of what goes with what.
     return Cooccurrence.of(vocabulary.text(pair) for pair in torch.stack([found.ids[:, 6], found.meant], 1).tolist())
@@ -188,7 +188,7 @@ def written(world: SchemaWorld, config: Config, count: int = 20_000) -> Cooccurr
 def run(config: Config) -> Iterator[Row]:
     """Yield the guessers' row, then for each method its curve and its probe."""
     world = world_of(config)
-    items = {part: world.schemas(part, config.items, stream(config.seed, "schemas", i)) for i, part in enumerate(PARTS)}
+    items = {part: world.schemas(part, config.items, same_stream(config.seed + i)) for i, part in enumerate(PARTS)}
     yield computed("guessing", guessing, config, world)
     counts = written(world, config)
     for method in config.methods:
@@ -233,7 +233,7 @@ def final(config: Config, method: Method, scorer: Scorer, items: dict[str, list[
 
 def guessing(config: Config, world: SchemaWorld) -> Row:
     """Return the best of many untrained models on a small test, and where chance puts it."""
-    schemas = world.schemas("neutral", config.public_items, stream(config.seed, "guessers"))
+    schemas = world.schemas("neutral", config.public_items, same_stream(config.seed))
     models = (fresh(config, world, config.seed + index) for index in range(config.guessers))
     accuracies = [float(right(scorer_of(world, model), schemas).double().mean()) for model in models]
     low, high = best_of(config.guessers, config.public_items)

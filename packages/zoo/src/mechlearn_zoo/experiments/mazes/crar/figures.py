@@ -1,15 +1,9 @@
 """Returns by depth, between acting at random and the shortest way; two rooms as the abstract state has them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, columns, first_seed, level
 
 _ROOMS = {"crar": "all losses", "no-spread": "nothing keeps states apart", "q-only": "Q alone"}
 
@@ -31,8 +25,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
             label = "Q alone" if arm == "q-only" else "model told another action"
             place.scatter(np.full(len(found), index + 0.1), found, s=14, color=COLOURS[role], label=label)
         for arm, style in (("random", ":"), ("shortest", "--")):
-            label = "at random" if arm == "random" else "shortest way"
-            place.axhline(np.median(rows.where(arm=arm)[key]), color=COLOURS["reference"], linestyle=style, label=label)
+            level(place, np.median(rows.where(arm=arm)[key]), "at random" if arm == "random" else "shortest way", style)
         place.set_xticks(range(len(depths)), [f"{depth:g}" for depth in depths])
         place.set_xlabel("steps ahead")
     axis.set_ylabel("return of an episode")
@@ -43,7 +36,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def rooms(rows: Rows) -> dict[str, Figure]:
     """Draw the first seed's states, neighbours joined, and what all seeds identify."""
-    return {"rooms": _states(next(iter(rows.by("seed").values()))), "identified": _identified(rows)}
+    return {"rooms": _states(first_seed(rows)), "identified": _identified(rows)}
 
 
 def _states(rows: Rows) -> Figure:
@@ -72,13 +65,8 @@ def _shade(column: float, columns: list[float]) -> str:
 
 def _identified(rows: Rows) -> Figure:
     figure, (axis,) = panels(1, 1, caption="Predictions whose nearest state is the right one; a dot a seed.", height=2.5)
-    for place, arm in enumerate(_ROOMS):
-        for index, key in enumerate(("one", "five")):
-            found = rows.where(kind="final", arm=arm)[key]
-            label = f"{key} step{'s' if index else ''} ahead" if place == 0 else None
-            axis.scatter(np.full(len(found), place + 0.15 * (index - 0.5)), found, s=16, color=colour(index), label=label)
-    axis.set_xticks(range(len(_ROOMS)), list(_ROOMS.values()))
-    axis.set_ylabel("share")
-    axis.set_ylim(-0.03, 1.03)
+    ends, looks = rows.where(kind="final"), {"one": ("one step ahead", "ours"), "five": ("five steps ahead", "baseline")}
+    columns(axis, list(_ROOMS.values()), {look: [ends.where(arm=arm)[key] for arm in _ROOMS] for key, look in looks.items()})
+    axis.set(ylabel="share", ylim=(-0.03, 1.03))
     axis.legend()
     return figure

@@ -17,6 +17,7 @@ from torch.nn.functional import one_hot
 
 from claimlab import Positive, Preset, Row, Share, check_limits, number
 from mechlearn.nn.perceptrons import linear
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control.crar import Abstraction, Transitions, crar_losses
 from mechlearn_zoo.tasks.finite.grids import Grid, two_rooms
 from mechlearn_zoo.tasks.streams import same_stream
@@ -140,10 +141,7 @@ def fit(own: Networks, target: Networks, walk: Walk, names: tuple[str, ...], con
         if "q" not in names:  # a world without reward, and without ends
             batch = batch._replace(rewards=torch.zeros(config.batch), terminated=torch.zeros_like(reached))
         losses = crar_losses(own.abstraction(), target.abstraction(), batch, generator)
-        optimizer.zero_grad()
-        torch.stack([losses[name] for name in names]).sum().backward()
-        optimizer.step()
-        scheduler.step()
+        descend(optimizer, torch.stack([losses[name] for name in names]).sum(), scheduler)
 
 
 def judged(arm: str, own: Networks, grid: Grid, walk: Walk, config: Config) -> Iterator[Row]:

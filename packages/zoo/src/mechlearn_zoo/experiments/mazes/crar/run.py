@@ -16,6 +16,7 @@ from torch import Generator, Tensor, nn
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, number
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.mazes.crar.keys import Gathering, Keys, mazes_with_keys
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control.crar import Abstraction, Planner, Transitions, crar_losses
 from mechlearn_zoo.tasks.streams import same_stream, stream
 
@@ -258,10 +259,7 @@ def train(arm: str, world: Keys, walk: Walk, config: Config) -> list[Look]:
             world.observe(before), walk.actions[rows], walk.rewards[rows], walk.terminated[rows], world.observe(after)
         )
         losses = crar_losses(own.abstraction(), target.abstraction(), batch, generator, discount=config.discount)
-        optimizer.zero_grad()
-        torch.stack([losses[name] for name in names]).sum().backward()
-        optimizer.step()
-        scheduler.step()
+        descend(optimizer, torch.stack([losses[name] for name in names]).sum(), scheduler)
         if stopping.due(share := (update + 1) / config.updates):
             looks.append(Look(share, deepcopy(own).requires_grad_(requires_grad=False)))
     return looks

@@ -1,16 +1,12 @@
 """Goals reached and cells seen by environment steps."""
 
-from __future__ import annotations
+from claimlab import Rows, panels
+from mechlearn_zoo.learners.plots import Figure, curves
 
-from typing import TYPE_CHECKING
-
-from claimlab import COLOURS, Rows, band, colour, panels
-from mechlearn_zoo.experiments.mazes.minigrid.run import METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_LABELS = {"none": "no bonus", "counts": "counts (oracle)", "random": "curiosity, random", "inverse": "curiosity, inverse"}
+_LOOKS = {
+    "none": ("no bonus", "reference"), "counts": ("counts (oracle)", "ours"), "random": ("curiosity, random", "baseline"),
+    "inverse": ("curiosity, inverse", "third"),
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -19,14 +15,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
         2, 1, height=3.0, caption="MiniGrid's rooms with a bonus alone: episodes that reach the goal, which no learner is paid "
         "for, and cells that are new in an episode; median and range over seeds.",
     )  # fmt: skip
-    for index, method in enumerate(METHODS):
-        shade = COLOURS["reference"] if method == "none" else colour(index)
-        for axis, key in ((goals, "reached"), (cells, "new")):
-            band(axis, *rows.where(method=method).curves("budget", key), _LABELS[method], shade)
-    goals.set_ylabel("share of episodes at the goal")
-    cells.set_ylabel("new cells an episode")
-    for axis in (goals, cells):
-        axis.set_xlabel("environment steps")
-        axis.set_ylim(bottom=0)
+    for axis, key, label in ((goals, "reached", "share of episodes at the goal"), (cells, "new", "new cells an episode")):
+        curves(axis, rows, "budget", key, "method", _LOOKS)
+        axis.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
     goals.legend(fontsize=7)
     return {"rooms": figure}

@@ -5,18 +5,18 @@ across them. As in the published code the end of an episode is hidden from the b
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
 from annotated_types import Ge
 from torch import Generator, Tensor
 
-from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
-from mechlearn_zoo.experiments.mazes.bonuses import curiosity, losses_of
+from claimlab import Positive, Preset, Row, check_limits, number, part
 from mechlearn_zoo.experiments.mazes.minigrid.rooms import Rooms
-from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, Walker, update
-from mechlearn_zoo.methods.control import RewardScale, Rollout, collect, scaled
+from mechlearn_zoo.learners.bonuses import curiosity, losses_of
+from mechlearn_zoo.learners.ppo import DISCOUNT, Walker, endless, update
+from mechlearn_zoo.methods.control import RewardScale, collect, scaled
 
 METHODS = ("none", "counts", "random", "inverse")
 """An agent that acts at random and does not learn; 1 for each cell that is new in the episode (an oracle); curiosity in random
@@ -106,19 +106,10 @@ def train(config: Config, method: str) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def endless(rollout: Rollout) -> Rollout:
-    """Return a roll-out that tells of no ends."""
-    none = torch.zeros_like(rollout.terminated)
-    return replace(rollout, terminated=none, truncated=none, final_observations=None)
-
-
 def run(config: Config) -> Iterator[Row]:
     """Yield every method's rows."""
     for method in METHODS:
-        saved = checkpoint(method)
-        yield from saved.values
-        if not saved.finished:
-            yield from saved.finish(*train(config, method))
+        yield from part(method, train(config, method))
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -1,33 +1,26 @@
 """Where walkers are, method by method, how much of the maze an episode covers, and two episodes before a television."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import COLOURS, Animation, Rows, band, colour, panels
+from claimlab import COLOURS, Animation, Rows, colour, panels
 from mechlearn_zoo.experiments.mazes.television import films
 from mechlearn_zoo.experiments.mazes.television.rewards import GOALS
 from mechlearn_zoo.experiments.mazes.television.run import FALLING, METHODS, PAID, WITH_TV
+from mechlearn_zoo.learners.plots import Figure, columns, curves, first_seed, picture
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-LABELS = {
-    "none": "no bonus", "counts": "counts (oracle)", "random": "curiosity, random", "inverse": "curiosity, inverse",
-    "pixels": "curiosity, pixels", "vae": "curiosity, VAE", "reachability": "reachability",
-    "continuous": "reachability, continuous",
+LOOKS = {
+    "none": ("no bonus", "reference"), "counts": ("counts (oracle)", "ours"), "random": ("curiosity, random", "baseline"),
+    "inverse": ("curiosity, inverse", "third"), "pixels": ("curiosity, pixels", "fourth"), "vae": ("curiosity, VAE", "fifth"),
+    "reachability": ("reachability", "sixth"), "continuous": ("reachability, continuous", "ink"),
 }  # fmt: skip
-SHADES = {"none": COLOURS["reference"], "continuous": COLOURS["ink"]}
-"""Of the two methods that are not among the six that have a colour."""
+LABELS = {method: label for method, (label, _) in LOOKS.items()}
 
 
 def figures(rows: Rows) -> dict[str, Figure | Animation]:
     """Draw curves of all seeds, and maps and a film of the first one."""
     found: dict[str, Figure | Animation] = {"coverage": _coverage(rows.where(kind="curve"))}
     if maps := rows.where(kind="map"):
-        found["maps"] = _maps(next(iter(maps.by("seed").values())))
+        found["maps"] = _maps(first_seed(maps))
     if (goals := rows.where(kind="goal", last=True)) and (pits := rows.where(kind="pits")):
         found["goals-and-pits"] = _further(goals, pits)
     if film := films.draw(rows.where(kind="film")):
@@ -41,13 +34,8 @@ def _coverage(rows: Rows) -> Figure:
         "television off and on; median and range over seeds.",
     )  # fmt: skip
     for axis, on in zip(axes, (False, True), strict=True):
-        for index, method in enumerate(METHODS):
-            some = rows.where(method=method, tv=on)
-            if some:
-                x, lines = some.curves("rollout", "coverage")
-                shade = SHADES.get(method, colour(index - 1))
-                band(axis, np.asarray(x) + 1, lines, LABELS[method], shade)
-        axis.set(xlabel="episodes of every walker", title=f"television {'on' if on else 'off'}", ylim=(0, None))
+        curves(axis, rows.where(tv=on), "rollout", "coverage", "method", LOOKS)
+        axis.set(xlabel="roll-out, an episode of every walker", title=f"television {'on' if on else 'off'}", ylim=(0, None))
     axes[0].set_ylabel("coverage of an episode")
     axes[1].legend(*axes[0].get_legend_handles_labels(), loc="upper left", fontsize=6.5)  # where fewer curves are in its way
     return figure
@@ -60,18 +48,16 @@ def _maps(rows: Rows) -> Figure:
     )  # fmt: skip
     for place, axis in enumerate(axes):
         on, method = place >= len(METHODS), METHODS[place % len(METHODS)]
-        axis.set_xticks(())
-        axis.set_yticks(())
-        axis.grid(visible=False)
+        picture(axis)
         if on and method not in WITH_TV:
             axis.axis("off")
             continue
         row = rows.where(method=method, tv=on)[0]
         free = np.array([[cell == "." for cell in line] for line in str(row["maze"]).split("/")])
-        picture = np.full(free.shape, np.nan)
-        picture[free] = np.sqrt([float(share) for share in str(row["shares"]).split()])
+        pixels = np.full(free.shape, np.nan)
+        pixels[free] = np.sqrt([float(share) for share in str(row["shares"]).split()])
         axis.set_facecolor(COLOURS["ink"])
-        axis.imshow(picture, cmap="Blues", vmin=0, vmax=0.4)
+        axis.imshow(pixels, cmap="Blues", vmin=0, vmax=0.4)
         axis.plot(*np.argwhere(free)[0][::-1], "x", color=COLOURS["baseline"], markersize=4)
         if not on:
             axis.set_title(LABELS[method].replace(", ", ",\n"), fontsize=6.5, pad=3)
@@ -85,17 +71,18 @@ def _further(goals: Rows, pits: Rows) -> Figure:
         "of an end. Median and range over seeds.",
     )  # fmt: skip
     places = list(GOALS)
-    for index, method in enumerate(PAID):
-        for x, goal in enumerate(places):
-            found = [float(np.mean(group["reached"])) for group in goals.where(method=method, goal=goal).by("seed").values()]
-            label = (LABELS[method] if method != "none" else "the goal's reward alone") if x == 0 else None
-            left.scatter(np.full(len(found), x + 0.15 * (index - 1)), found, s=14, color=colour(index), label=label)
-    left.set_xticks(range(len(places)), places)
+    reached = {
+        (LABELS[method] if method != "none" else "the goal's reward alone", colour(index)): [
+            [float(np.mean(group["reached"])) for group in goals.where(method=method, goal=goal).by("seed").values()]
+            for goal in places
+        ]
+        for index, method in enumerate(PAID)
+    }
+    columns(left, places, reached)
     left.set(ylabel="share that comes there", ylim=(-0.03, 1.03))
     left.legend(fontsize=6.5)
-    for index, method in enumerate(FALLING):
-        x, lines = pits.where(method=method).curves("rollout", "falls")
-        band(right, np.asarray(x) + 1, lines, LABELS[method] if method != "none" else "at random", colour(index))
-    right.set(xlabel="episodes of every walker", ylabel="falls in 1000 steps", ylim=(0, None))
+    falling = {one: (LABELS[one] if one != "none" else "at random", colour(index)) for index, one in enumerate(FALLING)}
+    curves(right, pits, "rollout", "falls", "method", falling)
+    right.set(xlabel="roll-out, an episode of every walker", ylabel="falls in 1000 steps", ylim=(0, None))
     right.legend(fontsize=6.5)
     return figure

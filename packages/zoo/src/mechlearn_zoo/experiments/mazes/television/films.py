@@ -1,11 +1,11 @@
 """Episodes before a television, as moving pictures: curiosity on the left, reachability on the right."""
 
-import io
-
 import numpy as np
 from PIL import Image, ImageDraw
 
 from claimlab import COLOURS, Animation, Rows
+from mechlearn_zoo.learners.films import gif
+from mechlearn_zoo.learners.plots import first_seed
 
 CELL, PAUSE = 10, 90
 """Pixels of a cell, milliseconds of a frame."""
@@ -20,12 +20,9 @@ def draw(rows: Rows) -> Animation | None:
     """Return the film of the first seed that has both."""
     if not rows:
         return None
-    own = next(iter(rows.by("seed").values()))
+    own = first_seed(rows)
     sides = [_side(str(row["maze"]), str(row["cells"]), str(row["pressed"])) for row in own]
-    frames = [Image.fromarray(np.concatenate(pair, 1)).quantize(64) for pair in zip(*sides, strict=True)]
-    file = io.BytesIO()
-    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=PAUSE, loop=0)
-    return Animation(CAPTION, file.getvalue())
+    return Animation(CAPTION, gif([np.concatenate(pair, 1) for pair in zip(*sides, strict=True)], PAUSE))
 
 
 def _side(maze: str, cells: str, pressed: str) -> list[np.ndarray]:

@@ -9,6 +9,7 @@ from torch.nn.functional import one_hot
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.mazes.television.television import Television, Watching
 from mechlearn_zoo.experiments.mazes.television.watching import FEATURES
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control import Curiosity, Rollout
 from mechlearn_zoo.methods.control.reachability import Reachability, bonuses, memory, reachability_pairs, remember, similarity
 from mechlearn_zoo.tasks.finite.grids import Grid
@@ -35,10 +36,8 @@ def reach(updates: int, world: Television, generator: Generator) -> Reachability
     optimizer = torch.optim.Adam(network.parameters(), lr=PAIR_RATE)
     for _ in range(updates):
         pairs = reachability_pairs(lengths, K, GAP, 256, generator)
-        optimizer.zero_grad()
         first, second = walks[pairs.trajectory, pairs.first], walks[pairs.trajectory, pairs.second]
-        network.losses(first, second, pairs.close).mean().backward()
-        optimizer.step()
+        descend(optimizer, network.losses(first, second, pairs.close).mean())
     return network.requires_grad_(False)
 
 

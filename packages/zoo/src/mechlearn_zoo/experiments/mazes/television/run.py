@@ -13,9 +13,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from claimlab import Positive, Preset, Row, checkpoint, number
-from mechlearn_zoo.experiments.mazes.bonuses import curiosity, losses_of
-from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, Walker, update
+from claimlab import Positive, Preset, Row, number, part
 from mechlearn_zoo.experiments.mazes.television.pitfalls import Pitfalls, with_pits
 from mechlearn_zoo.experiments.mazes.television.rewards import (
     GOALS,
@@ -30,6 +28,8 @@ from mechlearn_zoo.experiments.mazes.television.rewards import (
 )
 from mechlearn_zoo.experiments.mazes.television.television import PRESS, Television
 from mechlearn_zoo.experiments.mazes.television.watching import FEATURES, Settings, make_world, walk
+from mechlearn_zoo.learners.bonuses import curiosity, losses_of
+from mechlearn_zoo.learners.ppo import DISCOUNT, Walker, update
 from mechlearn_zoo.methods.control import Curiosity, RewardScale, Rollout, scaled
 from mechlearn_zoo.tasks.finite.grids import Grid
 
@@ -160,10 +160,7 @@ def _learning(model: Walker, curious: Curiosity | None) -> list[Tensor]:
 def run(config: Config) -> Iterator[Row]:
     """Yield every arm's rows."""
     for arm in ARMS:
-        saved = checkpoint(arm.name)
-        yield from saved.values
-        if not saved.finished:
-            yield from saved.finish(*train(config, arm))
+        yield from part(arm.name, train(config, arm))
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -14,12 +14,13 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from claimlab import Positive, Preset, Row, checkpoint, number
+from claimlab import Positive, Preset, Row, number, part
 from mechlearn.nn.perceptrons import relu_mlp
-from mechlearn_zoo.experiments.mazes.ppo import DISCOUNT, PARTS, PASSES, Walker, update
 from mechlearn_zoo.experiments.mazes.television.flickering import Flickering
 from mechlearn_zoo.experiments.mazes.television.television import PRESS, Television
 from mechlearn_zoo.experiments.mazes.television.watching import FEATURES, Settings, make_world, walk
+from mechlearn_zoo.learners.descent import descend
+from mechlearn_zoo.learners.ppo import DISCOUNT, PARTS, PASSES, Walker, update
 from mechlearn_zoo.methods.control import RewardScale, scaled
 
 SETS = ("off", "flickering", "staying")
@@ -115,18 +116,13 @@ def fit(forward: Forward, optimizer: torch.optim.Optimizer, seen: Tensor, action
     """Take PASSES over a roll-out, PARTS of the walkers at a time: a window lies in one walker's episode."""
     for _ in range(PASSES):
         for columns in torch.randperm(seen.shape[1], generator=generator).chunk(PARTS):
-            optimizer.zero_grad()
-            forward.errors(seen[:, columns], actions[:, columns], generator).mean().backward()
-            optimizer.step()
+            descend(optimizer, forward.errors(seen[:, columns], actions[:, columns], generator).mean())
 
 
 def run(config: Config) -> Iterator[Row]:
     """Yield every arm's rows."""
     for kind, held in ARMS:
-        saved = checkpoint(f"{kind}-{held}")
-        yield from saved.values
-        if not saved.finished:
-            yield from saved.finish(*train(config, kind, held))
+        yield from part(f"{kind}-{held}", train(config, kind, held))
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -1,19 +1,13 @@
 """Coverage and presses, set by set."""
 
-from __future__ import annotations
+from claimlab import Rows, panels
+from mechlearn_zoo.experiments.mazes.television.skips import SETS
+from mechlearn_zoo.learners.plots import Figure, curves
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from claimlab import COLOURS, Rows, band, panels
-from mechlearn_zoo.experiments.mazes.television.skips import ARMS, SETS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_LABELS = {"next": "the next frame", "easiest": "the easiest ahead", "any": "any frame ahead", "none": "no bonus"}
-_SHADES = {"next": "baseline", "easiest": "ours", "any": "fourth", "none": "reference"}
+_LOOKS = {
+    "none": ("no bonus", "reference"), "next": ("the next frame", "baseline"), "easiest": ("the easiest ahead", "ours"),
+    "any": ("any frame ahead", "fourth"),
+}  # fmt: skip
 _TITLES = {"off": "no television", "flickering": "pictures that pass", "staying": "pictures that stay"}
 
 
@@ -30,10 +24,8 @@ def _curves(rows: Rows, key: str, caption: str) -> Figure:
     figure, axes = panels(3, 1, caption=caption, height=2.9)
     top = max(rows[key])
     for axis, kind in zip(axes, SETS, strict=True):
-        for model in [model for one, model in ARMS if one == kind]:
-            x, lines = rows.where(set=kind, model=model).curves("rollout", key)
-            band(axis, np.asarray(x) + 1, lines, _LABELS[model], COLOURS[_SHADES[model]])
-        axis.set(title=_TITLES[kind], xlabel="episodes of a walker", ylim=(0, 1.05 * top))
+        curves(axis, rows.where(set=kind), "rollout", key, "model", _LOOKS)
+        axis.set(title=_TITLES[kind], xlabel="roll-out, an episode of every walker", ylim=(0, 1.05 * top))
         axis.legend(fontsize=6.5)
     axes[0].set_ylabel(key)
     return figure

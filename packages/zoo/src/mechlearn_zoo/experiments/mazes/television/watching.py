@@ -8,8 +8,8 @@ from annotated_types import Ge
 from torch import Generator, Tensor
 
 from claimlab import check_limits
-from mechlearn_zoo.experiments.mazes.ppo import Walker
 from mechlearn_zoo.experiments.mazes.television.television import Television, television
+from mechlearn_zoo.learners.ppo import Walker
 from mechlearn_zoo.methods.control import Rollout
 from mechlearn_zoo.tasks.finite.mazes import maze
 

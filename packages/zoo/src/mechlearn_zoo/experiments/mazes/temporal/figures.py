@@ -1,17 +1,11 @@
 """What is reached in seen and unseen levels."""
 
-from __future__ import annotations
+from claimlab import Rows, panels
+from mechlearn_zoo.learners.plots import Figure, curves
 
-from typing import TYPE_CHECKING
-
-from claimlab import COLOURS, Rows, band, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_SHADES = {
-    "adam": "baseline", "temporal-mask": "ours", "gradient-mask": "fifth", "random-mask": "fourth", "decay": "third",
-    "no-textures": "reference",
+_LOOKS = {
+    "adam": ("adam", "baseline"), "temporal-mask": ("temporal mask", "ours"), "gradient-mask": ("gradient mask", "fifth"),
+    "random-mask": ("random mask", "fourth"), "decay": ("decay", "third"), "no-textures": ("no textures", "reference"),
 }  # fmt: skip
 
 
@@ -22,8 +16,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         "levels that were never seen; median and range over seeds.",
     )  # fmt: skip
     for axis, key in zip(axes, ("seen", "unseen"), strict=True):
-        for arm in [name for name in _SHADES if rows.where(arm=name)]:
-            band(axis, *rows.where(arm=arm).curves("step", key), arm.replace("-", " "), COLOURS[_SHADES[arm]])
+        curves(axis, rows, "step", key, "arm", _LOOKS)
         axis.set(title=f"{key} levels", xlabel="steps")
     axes[0].set_ylabel("share of the best value")
     axes[0].legend(fontsize=6.5)

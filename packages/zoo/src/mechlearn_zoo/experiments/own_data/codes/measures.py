@@ -1,4 +1,4 @@
-"""What the claims of each board measure: points of balanced accuracy between two methods, mean over seeds; several cells."""
+"""What the claims of each board measure: points of AUC between two methods, mean over seeds; several cells."""
 
 from mechlearn_zoo.experiments.own_data.codes.run import CELLS
 from mechlearn_zoo.experiments.own_data.comparing import TAUGHT

@@ -105,4 +105,4 @@ def compared(config: Config, name: Board) -> Iterator[Row]:
 
 def title(one: Tried) -> str:
     """Return a candidate's name as verdicts have it."""
-    return f"{one.name} ({one.setting})"
+    return f"{one.name} ({one.setting})" if one.setting else one.name

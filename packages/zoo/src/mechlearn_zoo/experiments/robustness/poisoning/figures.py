@@ -1,16 +1,10 @@
 """Errors by share of poison, and what stand-ins' poison does by alignment."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import COLOURS, Rows, colour, panels
+from claimlab import Rows, colour, panels
 from mechlearn_zoo.experiments.robustness.poisoning.run import FAMILIES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, level
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -32,15 +26,12 @@ def figures(rows: Rows) -> dict[str, Figure]:
                 means = [float(np.mean(some.where(share=share)[key])) for share in shares]
                 label = family if key == "poisoned" and complexity == "H" else None
                 axes[0].plot([0, *shares], [clean, *means], style, color=colour(index), linewidth=width, label=label)
-    axes[0].set_xlabel("share of poison")
-    axes[0].set_ylabel("test error")
-    axes[0].set_ylim(bottom=0)
+    axes[0].set(xlabel="share of poison", ylabel="test error", ylim=(0, None))
     axes[0].legend()
     pairs = first.where(kind="pair")
     for index, family in enumerate(FAMILIES):
         some = pairs.where(target=family)
         axes[1].plot(some["alignment"], some["ratio"], ".", color=colour(index), alpha=0.7)
-    axes[1].axhline(1.0, color=COLOURS["reference"], linewidth=0.8)
-    axes[1].set_xlabel("alignment (colour: target)")
-    axes[1].set_ylabel("rise of loss, share")
+    level(axes[1], 1.0)
+    axes[1].set(xlabel="alignment (colour: target)", ylabel="rise of loss, share")
     return {"poisoning": figure}

@@ -1,9 +1,8 @@
 """Hosts that read letters of 24 x 24 pixels; a program around a picture of 8 x 8 makes them read digits or count squares.
 
 Hosts are convolutional, perceptrons or linear; trained, random, or random with logits rescaled to the trained host's spread.
-Every program takes the same number of steps. At the end programs are trained on four perceptrons at once and tried on a fifth.
-Which host label stands for which task label is chosen for every host alike: the first ten, or those that its answers to
-unprogrammed pictures match best.
+Every program takes the same number of steps. Which host label stands for which task label is chosen for every host alike: the
+first ten, or those that its answers to unprogrammed pictures match best.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,10 +14,10 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed
-from mechlearn.agreement import AndMask, Mean, Rule, combine
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.robustness.reprogramming.glyphs import LETTERS, glyphs
+from mechlearn_zoo.learners.descent import descend, descend_apart, kept_steps
 from mechlearn_zoo.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
 from mechlearn_zoo.tasks.pictures.digits import digits
 from mechlearn_zoo.tasks.pictures.images import Images
@@ -50,8 +49,6 @@ class Config:
     """Adam's, of programs."""
     decay: Positive = 0.96
     """Factor of the rate every hundred steps."""
-    hosts: Annotated[int, Ge(3)] = 5
-    """Perceptrons of which all but one share a program."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -59,7 +56,7 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
-    "paper": Preset(Config(letters=40_000, host_steps=4000, steps=10_000, labels="first", hosts=9), seeds=10),
+    "paper": Preset(Config(letters=40_000, host_steps=4000, steps=10_000, labels="first"), seeds=10),
 }
 
 
@@ -95,14 +92,9 @@ def trained(kind: Kind, config: Config, seed: int) -> nn.Module:
     found, data = host(kind, seed), glyphs(seed, config.letters, SIZE)
     optimizer = torch.optim.Adam(found.parameters(), 1e-3)
     generator = Generator().manual_seed(seed)
-    saved = checkpoint(f"host {kind} {seed}", found, optimizer, generator)
-    for step in range(saved.done, config.host_steps):
+    for _ in kept_steps(f"host {kind} {seed}", config.host_steps, found, optimizer, generator):
         some = torch.randint(0, len(data.y), (config.batch,), generator=generator)
-        optimizer.zero_grad()
-        cross_entropy(found(2 * data.x[some] - 1), data.y[some]).backward()
-        optimizer.step()
-        saved.keep(step + 1)
-    saved.stay()
+        descend(optimizer, cross_entropy(found(2 * data.x[some] - 1), data.y[some]))
     return found.eval()
 
 
@@ -139,7 +131,7 @@ def shifted(images: Images) -> Images:
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield each host's accuracy with and without a program, then programs that several hosts share."""
+    """Yield each host's accuracy with and without a program."""
     found = tasks(config.seed)
     reading = glyphs(stream(config.seed, "letters").initial_seed(), 1000, SIZE)
     kinds: tuple[Kind, ...] = ("cnn", "mlp", "linear")
@@ -152,7 +144,6 @@ def run(config: Config) -> Iterator[Row]:
             for task, images in found.items():
                 row: Row = {"kind": "host", "host": kind, "state": state, "task": task, "letters": letters}
                 yield {**row, **computed(f"{kind}, {state}, {task}", of_host, config, kind, one, images)}
-    yield from shared(config, found["digits"])
 
 
 def of_host(config: Config, kind: Kind, one: nn.Module, task: Task) -> Row:
@@ -163,7 +154,7 @@ def of_host(config: Config, kind: Kind, one: nn.Module, task: Task) -> Row:
     def look(program: Program) -> Look:
         return Look(read_by(one, table, program, validation), {"accuracy": read_by(one, table, program, test)})
 
-    (program, stopped), before = programmed([one], [table], train, config, Mean(), look), blank_program()
+    (program, stopped), before = programmed(one, table, train, config, look), blank_program()
     return {
         "without": read_by(one, table, before, test), "accuracy": read_by(one, table, program, test),
         "bias": biased(one, table, train, test, config) if kind == "linear" else None,
@@ -192,58 +183,21 @@ class Look(NamedTuple):
 
 
 def programmed(
-    hosts: list[nn.Module],
-    tables: list[LabelMap],
-    train: Images,
-    config: Config,
-    rule: Rule,
-    look: Callable[[Program], Look],
+    one: nn.Module, table: LabelMap, train: Images, config: Config, look: Callable[[Program], Look]
 ) -> tuple[Program, Row]:
-    """Return a program trained on hosts, their gradients combined by a rule, and what it was worth where validation was best.
-
-    One host is its own average.
-    """
+    """Return a program trained on a host, and what it was worth where validation was best."""
     program = Program((1, SIZE, SIZE), (PATCH, PATCH), Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(program.parameters(), config.rate)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 100, config.decay)
     generator = Generator().manual_seed(config.seed)
     stopping = EarlyStopping()
-    saved = checkpoint("program", program, optimizer, schedule, generator, stopping)
-    for step in range(saved.done, config.steps):
+    for step in kept_steps("program", config.steps, program, optimizer, schedule, generator, stopping):
         some = torch.randint(0, len(train.y), (config.batch,), generator=generator)
-        losses = [
-            reprogramming_loss(one, program, table, train.x[some], train.y[some]).mean()
-            for one, table in zip(hosts, tables, strict=True)
-        ]
-        gradients = torch.stack([torch.autograd.grad(loss, program.weight)[0] for loss in losses])
-        program.weight.grad = combine(rule, gradients).gradient
-        optimizer.step()
-        schedule.step()
+        loss = reprogramming_loss(one, program, table, train.x[some], train.y[some]).mean()
+        descend_apart(optimizer, loss, schedule)
         if stopping.due(share := (step + 1) / config.steps):
             stopping.look(share, *look(program))
-        saved.keep(step + 1)
-    saved.stay()
     return program, stopping.row
-
-
-def shared(config: Config, task: Task) -> Iterator[Row]:
-    """Yield what programs of several perceptrons are worth on one that they have not seen; another one stops them early."""
-    train, test, validation = task
-    *hosts, new, other = [trained("mlp", config, config.seed + 10 + index) for index in range(config.hosts + 1)]
-    rules: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(0.5)}
-    *tables, last, others = [label_map(one, train, config) for one in (*hosts, new, other)]
-
-    def tried(name: str, count: int) -> Row:
-        def look(program: Program) -> Look:
-            return Look(read_by(other, others, program, validation), {"new": read_by(new, last, program, test)})
-
-        program, stopped = programmed(hosts[:count], tables[:count], train, config, rules.get(name, Mean()), look)
-        own = sum(read_by(one, table, program, test) for one, table in zip(hosts, tables, strict=True)) / len(hosts)
-        return {"own": own, "new": read_by(new, last, program, test), "budget": config.steps, **stopped}
-
-    for name in ("one host", *rules):
-        count = 1 if name == "one host" else len(hosts)
-        yield {"kind": "shared", "rule": name, **computed(f"shared, {name}", tried, name, count)}
 
 
 def read_by(one: nn.Module, table: LabelMap, program: Program, test: Images) -> float:
@@ -277,7 +231,5 @@ def biased(one: nn.Module, table: LabelMap, train: Images, test: Images, config:
     bias = torch.zeros(LABELS, requires_grad=True)
     optimizer = torch.optim.Adam([bias], config.rate)
     for _ in range(config.steps):
-        optimizer.zero_grad()
-        cross_entropy(fixed + bias, train.y).backward()
-        optimizer.step()
+        descend(optimizer, cross_entropy(fixed + bias, train.y))
     return accuracy(shown + bias.detach(), test.y)

@@ -1,8 +1,6 @@
-"""Digits in pairs: eight classifiers on one set, eight on another, every attack on every target; then attacks on ensembles.
+"""Digits in pairs: eight classifiers on one set, eight on another, every attack on every target.
 
-Three parts. Pairs: each surrogate's maximum-confidence attack on each target, with the alignment of their input gradients.
-Ensembles: attacks along what eight surrogates agree on, once trained on one population, once at sites that write the label as a
-code of their own into the corner pixels. Defences: a perceptron trained against what surrogates of its own agree on.
+Each surrogate's maximum-confidence attack meets each target, with the alignment of their input gradients.
 """
 
 import math
@@ -15,7 +13,6 @@ from annotated_types import Ge, MinLen
 
 from claimlab import Positive, Preset, Row, check_limits, part
 from mechlearn_zoo.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, accuracy, fitted, forest, parts
-from mechlearn_zoo.experiments.robustness.transfer.ensembles import defences, ensembles, surrogates_of
 from mechlearn_zoo.methods.robustness import (
     Ball,
     alignment,
@@ -34,7 +31,7 @@ class Config:
     """Settings of one run."""
 
     seed: int = 100
-    """First seed: of the split, of fits that draw, of codes and of initial weights."""
+    """First seed: of the split and of fits that draw."""
     pairs: Annotated[tuple[str, ...], MinLen(1)] = ("8-9",)
     """Digits to tell apart."""
     train: Annotated[int, Ge(20)] = 118
@@ -51,10 +48,6 @@ class Config:
     """Training sets over which a surrogate's variability is measured, halves of the surrogates' examples."""
     forests: bool = False
     """Also attack random forests, which are targets only."""
-    ensembles: bool = True
-    """Also attack along what surrogates agree on, and defend; in the Euclidean norm."""
-    training_steps: Annotated[int, Ge(1)] = 200
-    """Adam steps of each defended perceptron."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -75,7 +68,7 @@ PRESETS = {
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield the models, every pair of surrogate and target, then ensembles and defences."""
+    """Yield the models, and every pair of surrogate and target."""
     for pair in config.pairs:
         data = parts(config.seed, pair, config.train)
         names = [(kind, complexity) for kind in KINDS for complexity in (HIGH, LOW)]
@@ -85,11 +78,6 @@ def run(config: Config) -> Iterator[Row]:
             ball = config.ball(norm)
             yield from part(f"{pair}, {norm}, models", models(config, pair, norm, data, surrogates, targets))
             yield from part(f"{pair}, {norm}, pairs", matrix(config, pair, norm, ball, data, surrogates, targets))
-        if config.ensembles:
-            attackers, ball = surrogates_of(config.seed, data), config.ball("2")
-            yield from part(f"{pair}, ensembles", ensembles(attackers, pair, ball, config.steps, data, targets))
-            tried = defences(attackers, pair, ball, config.steps, data, config.training_steps, config.seed)
-            yield from part(f"{pair}, defences", tried)
 
 
 Named = dict[tuple[str, str], Classifier]

@@ -1,16 +1,10 @@
 """Accuracy while training (figures 2.9 and 2.10), and every seed's accuracy at the end."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
 from mechlearn_zoo.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, legend_below, lines_of_dots
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -37,7 +31,7 @@ def learning_curves(rows: Rows) -> Figure:
         band(right, epochs, lines, label, colour, spread="quartiles")
     left.set(xlabel="model evaluations, thousands", ylabel="label accuracy", ylim=(-0.02, 1.02))
     right.set(xlabel="epochs", ylim=(-0.02, 1.02))
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, left, 3)
     return figure
 
 
@@ -49,14 +43,8 @@ def outcomes(rows: Rows) -> Figure:
         height=2.8,
     )
     methods = methods_of(rows.where(kind="final"))
-    for position, method in enumerate(methods):
-        found = rows.where(kind="final", method=method)["test_accuracy"]
-        colour = COLOURS[ROLES[method]]
-        spread = np.linspace(-0.14, 0.14, len(found)) if len(found) > 1 else [0.0]
-        axes.plot(position + np.asarray(spread), found, "o", color=colour, markersize=5, alpha=0.75)
-        axes.hlines(float(np.median(found)), position - 0.28, position + 0.28, color=colour, linewidth=2.4)
-    axes.set(ylabel="label accuracy, test", ylim=(-0.03, 1.03))
-    axes.set_xticks(range(len(methods)), [LABELS[method].replace(" without", "\nwithout") for method in methods])
+    lines_of_dots(axes, {LABELS[one]: (rows.where(kind="final", method=one)["test_accuracy"], ROLES[one]) for one in methods})
+    axes.set(xlabel="label accuracy, test", xlim=(-0.03, 1.03))
     return figure
 
 

@@ -1,13 +1,7 @@
 """Accuracy against the size of the network, a panel a number of episodes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import COLOURS, Rows, band, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 _METHODS = {"asi": ("ASI", "ours"), "fixed-3": ("fixed, Δt = 3", "third"), "fixed-6": ("fixed, Δt = 6", "baseline")}
 

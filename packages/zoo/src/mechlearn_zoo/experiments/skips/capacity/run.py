@@ -14,11 +14,12 @@ from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.nn.perceptrons import CodePerceptron
 from mechlearn.schedules import Linear
 from mechlearn.skips import Dynamics, match, rollout
-from mechlearn_zoo.experiments.skips.comparing.budgets import descend, matching_at, rate_at
+from mechlearn_zoo.experiments.skips.comparing.budgets import matching_at, rate_at
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import Corruption
 from mechlearn_zoo.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 Method = Literal["asi", "fixed-3", "fixed-6"]
 Counts = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
@@ -131,7 +132,7 @@ def trained(
     config: Config, method: Method, hidden: int, data: Data, look: Callable[[float, CodePerceptron], None]
 ) -> tuple[CodePerceptron, int]:
     """Train until the budget is spent, with a look after each step at the share that is spent."""
-    generator = stream(config.seed, "batches")
+    generator = same_stream(config.seed)
     weights = Generator().manual_seed(config.seed)
     model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], weights, hidden, config.gain)
     optimizer, loss, spent = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits(), 0
@@ -145,7 +146,7 @@ def trained(
         matched = match(
             dynamics, data.frames[rows], matching, teacher_forcing=forcing(spent), generator=generator, average="steps"
         )
-        descend(model, optimizer, matched.loss)
+        descend(optimizer, matched.loss, clip=1.0)
         spent += matched.evaluations
         look(spent / config.evaluations, model)
     return model, spent

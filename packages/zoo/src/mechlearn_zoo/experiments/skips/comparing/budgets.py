@@ -6,7 +6,7 @@ Counted in evaluations, as steps differ: what skips spends fewer of them on an e
 from dataclasses import dataclass
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from mechlearn.skips import Fixed, Greedy, Matching
 from mechlearn.skips.matchings.greedy import Ties
@@ -75,11 +75,3 @@ def falling(share: float, until: float) -> float:
 def rate_at(learning_rate: float, share: float) -> float:
     """Return a learning rate that falls linearly to a fiftieth over the last three tenths of the budget."""
     return learning_rate * max(0.02, min(1.0, (1 - share) / 0.3))
-
-
-def descend(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
-    """Take one step down a loss, along a gradient of norm 1 at most."""
-    optimizer.zero_grad()
-    loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()

@@ -1,17 +1,12 @@
 """Pictures of a comparison: how often roll-outs end right, and what they cost, a line a method; medians with their range."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, lines_of_dots
 
 
 class Look(NamedTuple):
@@ -41,16 +36,9 @@ def ends_and_costs(rows: Rows, looks: Mapping[str, Look], title: str, caption: s
     """
     methods = [method for method in looks if rows.where(method=method)]
     figure, (left, right) = panels(2, caption=caption, height=0.8 + 0.3 * len(methods))
-    for place, method in enumerate(reversed(methods)):
-        some, colour = rows.where(method=method), COLOURS[looks[method].role]
-        for axes, key in ((left, "accuracy"), (right, "rollout")):
-            axes.plot(some[key], [place] * len(some), "o", color=colour, markersize=5, alpha=0.7)
-            axes.plot([np.median(some[key])] * 2, [place - 0.3, place + 0.3], color=colour)
-    for axes, said in ((left, title), (right, "evaluations of a roll-out")):
-        axes.set(title=said, yticks=range(len(methods)))
-        axes.grid(visible=True, axis="x")
-        axes.grid(visible=False, axis="y")
-    left.set_yticklabels([looks[method].label for method in reversed(methods)])
+    for axes, key, said in ((left, "accuracy", title), (right, "rollout", "evaluations of a roll-out")):
+        found = {looks[method].label: (rows.where(method=method)[key], looks[method].role) for method in methods}
+        lines_of_dots(axes, found, named=axes is left)
+        axes.set_title(said)
     left.set_xlim(-0.02, 1.02)
-    right.set_yticklabels([])
     return figure, left

@@ -10,7 +10,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Int
 from torch import Tensor
 
-from claimlab import Row, Rows, checkpoint, number
+from claimlab import Row, Rows, checkpoint
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.skips import Dynamics, rollout
 from mechlearn.skips.dynamics import Model
@@ -197,18 +197,3 @@ def methods_of(rows: Rows) -> list[str]:
 def spending(rows: Rows) -> str:
     """Return the column that says what has been spent: epochs where all methods see as many, evaluations elsewhere."""
     return "epochs" if rows.where(unit="episodes") else "evaluations"
-
-
-def shortened(rows: Rows, share: float) -> Rows:
-    """Return a comparison's rows as if each training had ended at a share of the budget.
-
-    These are the checks until then, and each training's last of them as its final row. Test episodes are not looked at in
-    checks, so that such a final row's test accuracy is that on validation episodes.
-    """
-    curves, spent = rows.where(kind="curve"), spending(rows)
-    end = share * max(curves[spent], default=0.0)
-    found: list[Row] = []
-    for seed in curves.where(lambda row: number(row, spent) <= end).by("seed").values():
-        for checks in seed.by("method").values():
-            found += [*checks, {**checks[-1], "kind": "final", "test_accuracy": checks[-1]["validation_accuracy"]}]
-    return Rows(found)

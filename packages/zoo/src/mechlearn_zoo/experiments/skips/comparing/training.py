@@ -18,6 +18,7 @@ from mechlearn.schedules import Linear, StepDecay
 from mechlearn.skips import Dynamics, Fixed, Greedy, Matched, displacement, match
 from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.skips.comparing.networks import Architecture, frame_network
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks import caching
 from mechlearn_zoo.tasks.frames import funnel_board, room_runner
 from mechlearn_zoo.tasks.frames.episodes import Episodes
@@ -283,7 +284,6 @@ def train(
     for step, rows in enumerate(order, start=saved.done):
         world = worlds(spent if unit == "evaluations" else seen)
         optimizer.param_groups[0]["lr"] = learning_rate_of(settings, step, spent)
-        optimizer.zero_grad()
         matched = match(
             Dynamics(model, loss, world.context_of(rows)),
             world.frames[rows],
@@ -291,9 +291,7 @@ def train(
             teacher_forcing=teacher_forcing_of(settings, step, spent),
             generator=generator,
         )
-        matched.loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-        optimizer.step()
+        descend(optimizer, matched.loss, clip=settings.clip)
         window.append((float(matched.loss.detach()), mean_skip(matched)))
         before = spent if unit == "evaluations" else seen
         spent, seen = spent + matched.evaluations, seen + len(rows)

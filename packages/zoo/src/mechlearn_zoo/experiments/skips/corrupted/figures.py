@@ -1,16 +1,9 @@
 """Accuracy against the share of missing frames, against that of noise, and at paces of a half to two."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import COLOURS, Rows, band, panels
 from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
 from mechlearn_zoo.experiments.skips.corrupted.measures import accuracies
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, legend_below
 
 _LEVELS = (0, 10, 30, 50)
 _ROLES = {"asi": "ours", "fixed-1": "baseline", "fixed-2": "fourth", "fixed-3": "fifth", "fixed-6": "third"}
@@ -40,7 +33,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         panel.set(title=title, xlabel="% of the frames", ylim=(-0.02, 1.02))
     _draw_speed(axes[2], table, methods)
     axes[0].set(ylabel="label accuracy")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods))
+    legend_below(figure, axes[0], len(methods))
     return {"corrupted": figure}
 
 

@@ -21,9 +21,10 @@ from mechlearn.schedules import Linear
 from mechlearn.skips import Dynamics, Matched, match, rollout
 from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.skips.comparing import training as pictures
-from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, matching_at, rate_at
 from mechlearn_zoo.experiments.skips.comparing.looks import Looks
 from mechlearn_zoo.experiments.skips.comparing.outcomes import label_accuracy
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import ALL, Corruption
 from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
@@ -157,7 +158,7 @@ def _compared(config: Config, method: Method, data: Data, judges: Judges) -> Row
         matched = match(
             dynamics, data.frames[rows], matching, teacher_forcing=forcing(spending.spent), generator=generator, average="steps"
         )
-        descend(model, optimizer, matched.loss)
+        descend(optimizer, matched.loss, clip=1.0)
         spending.add(matched.evaluations, rows)
         if stopping.due(share := min(spending.share, 1.0)):
             stopping.look(share, number(judges.validation.scores(model), "accuracy"), judges.test.scores(model))

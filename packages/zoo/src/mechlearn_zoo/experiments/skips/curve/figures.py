@@ -1,17 +1,10 @@
 """The rate at which error accumulates against the step length (figure 2.1)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
 from mechlearn_zoo.experiments.skips.curve.ball_motion import STATES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 _ROLES = {"slow": "baseline", "fast": "ours"}
 

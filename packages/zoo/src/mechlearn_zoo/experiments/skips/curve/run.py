@@ -21,6 +21,7 @@ from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, number
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.skips.comparing.training import Size
 from mechlearn_zoo.experiments.skips.curve.ball_motion import STATES, Step, inputs, padded_obstacles, transitions
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks import caching
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.episodes import Episodes
@@ -130,11 +131,8 @@ def train(
     best, stopping = step, EarlyStopping(LOOKS, "lowest")
     for done in range(1, config.steps + 1):
         rows = torch.randint(len(target), (config.batch,), generator=generator)
-        optimizer.zero_grad()
         predicted = step.network(inputs(obstacles, before, rows))
-        (predicted - target[rows] / step.scale).square().mean().backward()
-        optimizer.step()
-        scheduler.step()
+        descend(optimizer, (predicted - target[rows] / step.scale).square().mean(), scheduler)
         if stopping.due(share := done / config.steps):
             found = torch.cat(list(errors(step, validation, skip, config.ahead // skip).values()))
             if stopping.improves(float(found.mean())):

@@ -1,28 +1,15 @@
 """Accuracy of every method, seed by seed, with what its roll-outs cost."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import Rows
 from mechlearn_zoo.experiments.skips.comparing.ends import Look, ends_and_costs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 LABELS = {
-    "asi": "ASI",
-    "fixed-6": "fixed, Δt = 6",
-    "aligned-frames": "aligned, from true frames",
-    "aligned-predictions": "aligned, from predictions",
-    "soft-greedy": "ASI, soft minimum",
-    "soft-aligned": "aligned softly",
-    "time-agnostic": "no horizon",
-    "gaussian": "ASI, Gaussian likelihood",
-    "latent": "ASI, latents",
-    "untraced": "ASI, without a trace",
-    "untraced-memory": "ASI, a memory for the trace",
-}
+    "asi": "ASI", "fixed-6": "fixed, Δt = 6", "aligned-frames": "aligned, from true frames",
+    "aligned-predictions": "aligned, from predictions", "soft-greedy": "ASI, soft minimum", "soft-aligned": "aligned softly",
+    "time-agnostic": "no horizon", "gaussian": "ASI, Gaussian likelihood", "latent": "ASI, latents",
+    "untraced": "ASI, without a trace", "untraced-memory": "ASI, a memory for the trace",
+}  # fmt: skip
 ROLES = {"asi": "ours", "fixed-6": "baseline"}
 
 

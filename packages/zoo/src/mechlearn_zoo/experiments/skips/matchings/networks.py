@@ -8,7 +8,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from mechlearn.nn.perceptrons import linear, mlp
-from mechlearn_zoo.experiments.skips.comparing.budgets import descend
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames.funnel_board.places import Reader
 
 _LOG_VARIANCES = (-6.0, 2.0)
@@ -108,5 +108,5 @@ def learnt_reader(
     optimizer = torch.optim.Adam(net.parameters(), 3e-3)
     for _ in range(steps):
         rows = torch.cat([group[torch.randint(len(group), (32,), generator=generator)] for group in groups])
-        descend(net, optimizer, cross_entropy(net(frames[rows]), wanted[rows]))
+        descend(optimizer, cross_entropy(net(frames[rows]), wanted[rows]), clip=1.0)
     return LearntReader(net, frames.shape[1])

@@ -32,12 +32,13 @@ from mechlearn.skips import (
     rollout,
 )
 from mechlearn.trajectories import Trajectories
-from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at, rate_at
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, falling, matching_at, rate_at
 from mechlearn_zoo.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import Corruption
 from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 Method = Literal[
     "asi",
@@ -173,7 +174,7 @@ def compared(config: Config, method: Method, train: Data, judged: tuple[Judged, 
 def _learnt(config: Config, train: Data, boards: Boards, rules: Reader) -> LearntReader:
     rows, times = train.frames.mask.nonzero().unbind(1)
     outcomes = torch.from_numpy(boards.labels).long()[rows]
-    generator = stream(config.seed, "reader")
+    generator = same_stream(config.seed)
     return learnt_reader(train.frames.at(rows, times), outcomes, rules, config.reader_steps, generator)
 
 
@@ -231,7 +232,7 @@ def trained(config: Config, method: Method, arm: Arm, look: Callable[[float], No
         arm: its model and data.
         look: called after each step with the share of the budget that is spent.
     """
-    generator = stream(config.seed, "training")
+    generator = same_stream(config.seed)
     optimizer = torch.optim.Adam(arm.model.parameters(), lr=config.learning_rate)
     frames, layouts = arm.data
     guess = float(frames.lengths.float().mean())
@@ -247,7 +248,7 @@ def trained(config: Config, method: Method, arm: Arm, look: Callable[[float], No
             average="steps",
         )
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
-        descend(arm.model, optimizer, matched.loss)
+        descend(optimizer, matched.loss, clip=1.0)
         spending.add(matched.evaluations, rows)
         skip = matched.mean_skip
         look(spending.share)

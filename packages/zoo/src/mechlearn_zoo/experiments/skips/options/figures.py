@@ -1,28 +1,16 @@
 """How often each method's roll-outs end in the right cell, and what they cost."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows
 from mechlearn_zoo.experiments.skips.comparing.ends import Look, ends_and_costs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 LABELS = {
-    "joint": "options: skips or end",
-    "within": "options: skips within H",
-    "ends": "options: ends alone",
-    "every-frame": "options: every frame",
-    "separate": "a model for each option",
-    "actions": "actions: H to come",
-    "actions-blind": "actions: the acting one",
-    "actions-fixed-1": "actions, Δt = 1",
-    "actions-fixed-4": "actions, Δt = 4",
-}
+    "joint": "options: skips or end", "within": "options: skips within H", "ends": "options: ends alone",
+    "every-frame": "options: every frame", "separate": "a model for each option", "actions": "actions: H to come",
+    "actions-blind": "actions: the acting one", "actions-fixed-1": "actions, Δt = 1", "actions-fixed-4": "actions, Δt = 4",
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -20,9 +20,10 @@ from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, 
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
 from mechlearn.trajectories import Trajectories
-from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, falling, rate_at
 from mechlearn_zoo.experiments.skips.options.ice import PUSHES, Walks, cells, draw_building, draw_walks
 from mechlearn_zoo.experiments.skips.options.models import Pushed
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[
@@ -215,7 +216,7 @@ def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, bu
             average="steps",
         )
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
-        descend(model, optimizer, matched.loss)
+        descend(optimizer, matched.loss, clip=1.0)
         spending.add(matched.evaluations, rows)
         if stopping.due(spending.share):  # a step that passes several looks is that of each
             kept += [deepcopy(model)] * (stopping.looked - len(kept))

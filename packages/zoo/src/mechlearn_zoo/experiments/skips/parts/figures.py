@@ -1,16 +1,11 @@
 """How often both balls end right, and how far a prediction skips, as parts and as one frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from claimlab import Rows, panels
 from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
 from mechlearn_zoo.experiments.skips.parts.two_balls import World
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 _LABELS = {"parts": "parts", "whole": "whole frames", "fixed-6": "fixed, Δt = 6"}
 _MARKS = {"two": "o", "twins": "s"}

@@ -19,8 +19,9 @@ from mechlearn.nn.perceptrons import mlp
 from mechlearn.schedules import Linear
 from mechlearn.skips import Cumulants, Dynamics, Part, Parts, match, match_parts, rollout, rollout_parts
 from mechlearn.trajectories import Trajectories
-from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, falling, matching_at
 from mechlearn_zoo.experiments.skips.parts.two_balls import Falls, World, draw
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.funnel_board.places import Places, Reader
 from mechlearn_zoo.tasks.streams import stream
@@ -155,7 +156,7 @@ def _trained(config: Config, method: Method, train: Falls, look: Callable[[float
         batch = Falls(train.frames[rows], train.layouts[rows], train.labels[rows], train.floor)
         matched = _matched(config, method, network, batch, spending.share, generator)
         optimizer.param_groups[0]["lr"] = config.learning_rate * rate(max(0, spending.spent - round(0.7 * spending.budget)))
-        descend(network, optimizer, matched.loss)
+        descend(optimizer, matched.loss, clip=1.0)
         spending.add(matched.evaluations, rows)
         skip = matched.skip
         look(spending.share, network)

@@ -1,18 +1,14 @@
 """Accuracy before and after the switch (figure 2.11)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, number, panels
 from mechlearn_zoo.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
 from mechlearn_zoo.experiments.skips.perturbation.measures import of_schedule
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, legend_below
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -39,7 +35,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
     axes.axvline(switch, color=COLOURS["reference"], linestyle=":")
     xlabel = "epochs" if by_epochs else "model evaluations, thousands"
     axes.set(xlabel=xlabel, ylabel="label accuracy", ylim=(-0.02, 1.02))
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, axes, 3)
     return {"switch": figure}
 
 

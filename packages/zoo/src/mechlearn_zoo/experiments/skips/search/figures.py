@@ -1,16 +1,10 @@
 """Every trial of the search."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, number, panels
 from mechlearn_zoo.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,17 +1,13 @@
 """Where roll-outs end and how far they lie off the path, by family and world, and by method and timing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from claimlab import Rows, panels
 from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
 from mechlearn_zoo.experiments.skips.states.folds import Timing
 from mechlearn_zoo.experiments.skips.states.run import FAMILIES
 from mechlearn_zoo.experiments.skips.states.timing import METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 _MARKS = {"final": "o", "off_path": "s"}
 

@@ -57,14 +57,29 @@ def from_path(timing: str) -> Measure:
     """
 
     def measure(rows: Rows) -> Measurement | None:
-        def distances(method: str) -> Seeds:
-            some = rows.where(timing=timing, method=method)
-            return {int(number(row, "seed")): number(row, "off_path") + number(row, "coverage") for row in some}
-
-        found = [each for fixed in TIMED if (each := _pairs(distances(fixed), distances("relative")))]
-        return bootstrap(min(found, key=lambda each: float(np.median(each)))) if found else None
+        found = _leads(rows, timing)
+        return bootstrap(list(found.values())) if found else None
 
     return measure
+
+
+def _leads(rows: Rows, timing: str) -> Seeds:
+    """By seed, the distance of the closest fixed step, the same one for all seeds, less that of relative skips."""
+
+    def distances(method: str) -> Seeds:
+        some = rows.where(timing=timing, method=method)
+        return {int(number(row, "seed")): number(row, "off_path") + number(row, "coverage") for row in some}
+
+    relative = distances("relative")
+    found = [{seed: by[seed] - relative[seed] for seed in sorted(by.keys() & relative.keys())} for by in map(distances, TIMED)]
+    return min(filter(None, found), key=lambda each: float(np.median(list(each.values()))), default={})
+
+
+def more_where_random(rows: Rows) -> Measurement | None:
+    """Return by how much the lead of `from_path` is larger where timing is random than where it is regular, in medians."""
+    leads = [_leads(rows, timing) for timing in ("random", "regular")]
+    found = _pairs(*leads) if all(leads) else []
+    return bootstrap(found) if found else None
 
 
 def _by_seed(rows: Rows, name: str) -> Seeds:

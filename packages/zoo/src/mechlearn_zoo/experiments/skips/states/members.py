@@ -15,7 +15,8 @@ from torch import Generator, Tensor, nn
 
 from mechlearn.nn.perceptrons import linear
 from mechlearn.nn.stacks import Stack, StackedAdam
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.learners.descent import descend
+from mechlearn_zoo.tasks.streams import same_stream
 
 Family = Literal["fixed", "direct", "asi", "asi-exploration", "relative"]
 
@@ -181,7 +182,7 @@ def train(
         seed: of initial weights, which trajectories are followed, and what is drawn.
         watch: called after each step.
     """
-    models, generator = Models(members, frames.shape[-1], budget.hidden, seed), stream(seed, "training")
+    models, generator = Models(members, frames.shape[-1], budget.hidden, seed), same_stream(seed)
     rates = torch.tensor([one.rate for one in members], dtype=torch.float64)
     optimizer = StackedAdam(models.parameters(), rates)
     pairs: Pairs | None = None
@@ -194,9 +195,7 @@ def train(
         inputs, targets = (part.gather(1, some.expand(-1, -1, part.shape[-1])) for part in (pairs.inputs, pairs.targets))
         for group in optimizer.param_groups:
             group["lr"] = rates * min(1.0, 0.02 + 0.98 * (1 - done) / 0.3)
-        optimizer.zero_grad()
-        (models(inputs) - targets).square().mean((1, 2)).sum().backward()
-        optimizer.step()
+        descend(optimizer, (models(inputs) - targets).square().mean((1, 2)).sum())
         if watch is not None:
             watch(models, (step + 1) / budget.steps)
     return models

@@ -21,6 +21,7 @@ from mechlearn.skips import Dynamics, Fixed, Greedy, Matching, displacement, eva
 from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, rate_at
 from mechlearn_zoo.experiments.skips.states.folds import FRAMES, Timing, generate, quarter
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.streams import stream
 
 METHODS = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "fixed-16", "direct", "asi", "asi-exploration", "relative")
@@ -141,9 +142,7 @@ def _trained(config: Config, method: str, sets: Sets) -> tuple[nn.Module, int, R
         matched = match(dynamics, train[rows], matching, teacher_forcing=forcing(spent), generator=generator, average="steps")
         for group in optimizer.param_groups:
             group["lr"] = rate_at(config.learning_rate, spending.share)
-        optimizer.zero_grad()
-        matched.loss.backward()
-        optimizer.step()
+        descend(optimizer, matched.loss)
         spending.add(matched.evaluations, rows)
         if stopping.due(share := min(spending.share, 1.0)):
             skip = _skip(config, method, model, sets)

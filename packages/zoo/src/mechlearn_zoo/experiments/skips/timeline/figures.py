@@ -1,9 +1,7 @@
 """A portion of a timeline (figures 2.7 and 2.8), truth beside prediction as an animation, and how often frames are matched."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -13,10 +11,8 @@ from mechlearn_zoo.experiments.skips.timeline import pictures
 from mechlearn_zoo.experiments.skips.timeline.balls import GRID
 from mechlearn_zoo.experiments.skips.timeline.filmstrip import draw_timeline
 from mechlearn_zoo.experiments.skips.timeline.measures import share_matched
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.films import gif
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 
 class Look(NamedTuple):
@@ -68,7 +64,7 @@ def animate(rows: Rows) -> Animation:
         "The whole test episode of the timeline: the truth on the left, in a solid frame; on the right, in a dashed frame and "
         "at the same time, the latest prediction that was matched. While the model skips, the prediction stands still."
     )
-    return Animation(caption, pictures.gif(pictures.side_by_side(true, right)))
+    return Animation(caption, gif(pictures.side_by_side(true, right), 100, last=1000))
 
 
 def draw_matches(rows: Rows) -> Figure:

@@ -1,19 +1,13 @@
 """A timeline: true frames in a row and, aligned below, the predictions that were matched with them (figures 2.7 and 2.8)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from claimlab import COLOURS, Row, Rows, number, panels
 from mechlearn_zoo.experiments.skips.timeline import pictures
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 SHOWN = 22
 """True frames in a timeline: a long skip and some frames on either side."""

@@ -1,7 +1,6 @@
 """Pictures in recorded rows, as text; timelines and animations drawn from them."""
 
 import base64
-import io
 import zlib
 from collections.abc import Sequence
 
@@ -85,12 +84,3 @@ def _dashes(columns: tuple[int, int], rows: tuple[int, int], solid: bool) -> lis
             across = x1 > x0
             found.append(((x0 + at * across, y0 + at * (not across)), (x0 + to * across, y0 + to * (not across))))
     return found
-
-
-def gif(frames: Sequence[Picture], seconds: float = 0.1, hold: float = 1.0) -> bytes:
-    """Return an endless animation; the last frame stays for `hold` seconds."""
-    images = [Image.fromarray(frame).convert("P", palette=Image.Palette.ADAPTIVE, colors=64) for frame in frames]
-    durations = [round(1000 * seconds)] * (len(images) - 1) + [round(1000 * hold)]
-    buffer = io.BytesIO()
-    images[0].save(buffer, "GIF", save_all=True, append_images=images[1:], duration=durations, loop=0, disposal=1)
-    return buffer.getvalue()

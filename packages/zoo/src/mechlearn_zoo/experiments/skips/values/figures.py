@@ -1,14 +1,8 @@
 """The error of each method's values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import COLOURS, Rows, panels
 from mechlearn_zoo.experiments.skips.comparing.ends import draw_range
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 _LABELS = {"asi": "ASI", "fixed-3": "fixed, Δt = 3", "fixed-6": "fixed, Δt = 6", "regression": "regression"}
 

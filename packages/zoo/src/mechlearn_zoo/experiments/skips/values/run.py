@@ -21,7 +21,8 @@ from mechlearn.nn.perceptrons import mlp
 from mechlearn.schedules import Linear
 from mechlearn.skips import Cumulants, Dynamics, match, rollout
 from mechlearn.trajectories import Trajectories
-from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
+from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, matching_at, rate_at
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import Corruption
 from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, reader, recorded
@@ -191,7 +192,7 @@ def _rolled(config: Config, method: Method, train: Data, reads: Reader, look: Lo
             average="steps",
         )
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
-        descend(model, optimizer, matched.loss)
+        descend(optimizer, matched.loss, clip=1.0)
         spending.add(matched.evaluations, rows)
         skip = matched.mean_skip
         look(spending.share, valuing)
@@ -215,7 +216,7 @@ def _regressed(config: Config, train: Data, look: Look) -> tuple[Valuing, Row]:
         values = net(torch.cat([train.frames.at(b, t), train.layouts[b]], dim=1))[:, 0]
         squared = (values - train.returns.at(b, t)).square().mean()
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, step / config.steps)
-        descend(net, optimizer, squared)
+        descend(optimizer, squared, clip=1.0)
         look((step + 1) / config.steps, valuing)
     return valuing, {"spent": config.steps * config.evaluations, "steps": config.steps, "skip": 0.0}
 

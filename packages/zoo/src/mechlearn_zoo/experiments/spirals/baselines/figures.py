@@ -1,25 +1,14 @@
 """Training and test accuracy of every method's trials (figure 3.6), and the trials of the search."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, number, panels
 from mechlearn_zoo.experiments.spirals.baselines.measures import data_sets, selected
 from mechlearn_zoo.experiments.spirals.baselines.search import DRAWN
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, level
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw every trial's training and test accuracy (figure 3.6)."""
-    return {"baselines": accuracies(rows)}
-
-
-def accuracies(rows: Rows) -> Figure:
     """Draw training and test accuracy of every trial, with the selected ones filled (figure 3.6)."""
     methods = list(dict.fromkeys(str(row["method"]) for row in rows))
     figure, all_axes = panels(
@@ -36,11 +25,11 @@ def accuracies(rows: Rows) -> Figure:
             found = [selected(group, method) for group in data_sets(rows)]
             best = [number(row, key) for row in found if row is not None]
             axes.plot([index] * len(best), best, "o", color=colour)
-        axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+        level(axes, 0.5)
         axes.set_xticks(range(len(methods)), methods, rotation=30, ha="right")
         axes.set(title=title, ylim=(0.4, 1.03))
     all_axes[0].set_ylabel("accuracy")
-    return figure
+    return {"baselines": figure}
 
 
 def search(rows: Rows) -> dict[str, Figure]:

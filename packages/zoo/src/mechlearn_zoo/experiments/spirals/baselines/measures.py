@@ -6,6 +6,9 @@ import numpy as np
 
 from claimlab import EachSeed, Measure, Measurement, Row, Rows, bootstrap, number
 
+CHANCE = 0.5
+"""Accuracy of a network that diverged: both spirals have as many examples."""
+
 FITS = 0.97
 """Training accuracy from which on a trial has fitted its data, as the texts' stopping rule has it."""
 
@@ -56,8 +59,8 @@ def accuracy(method: str, unfitted: float | None = None) -> Measure:
 def penalised(penalty: Literal["l1", "l2"], stops: bool = False, resamples: int = 10_000) -> Measure:
     """Return a measure: how far trials with a penalty are above trials with none, in mean accuracy on held-out environments.
 
-    Trial 0, which is the printed setting and was not drawn, is left out. At its end one that diverged counts as 0, whatever
-    its last look said; where trials stop early each counts with the best of its looks, and with 0 if it diverged before any.
+    Trial 0, which is the printed setting and was not drawn, is left out. At its end a trial that diverged counts as chance,
+    whatever its last look said. Early-stopped, each counts with the best of its looks, and as chance if it diverged before any.
     The interval resamples the trials of each kind; all are on one data set, so that n is 1.
     """
     accuracies = _stopped if stops else _at_end
@@ -78,9 +81,9 @@ def penalised(penalty: Literal["l1", "l2"], stops: bool = False, resamples: int 
 
 def _at_end(rows: Rows) -> list[float]:
     trials = rows.where(kind="trial")
-    return [0.0 if str(row.get("outcome")).startswith("diverged") else number(row, "validation_accuracy") for row in trials]
+    return [CHANCE if str(row.get("outcome")).startswith("diverged") else number(row, "validation_accuracy") for row in trials]
 
 
 def _stopped(rows: Rows) -> list[float]:
     # A trial's last row repeats its last look, or has 0 where there was none.
-    return [max(trial["validation_accuracy"]) for trial in rows.by("seed").values()]
+    return [max(trial["validation_accuracy"]) or CHANCE for trial in rows.by("seed").values()]

@@ -1,16 +1,10 @@
 """Test accuracy against the number of environments (figure B.6)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
+from mechlearn_zoo.learners.plots import Figure, level
 from mechlearn_zoo.learners.spirals.methods import LABELS, ROLES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -27,7 +21,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
             axes.plot(counts, np.nanmax(lines, axis=0), color=colour, label=LABELS[method])
             for line in lines:
                 axes.plot(counts, line, ".", color=colour, alpha=0.6)
-    axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    level(axes, 0.5)
     axes.set_xscale("log", base=2)
     axes.set(xlabel="training environments", ylabel="test accuracy", ylim=(0.4, 1.03))
     axes.legend(loc="center right")

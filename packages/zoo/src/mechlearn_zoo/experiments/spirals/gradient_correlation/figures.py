@@ -1,15 +1,9 @@
 """The correlations against the threshold (figure 3.7)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import COLOURS, Rows, band, panels
 from mechlearn_zoo.experiments.spirals.gradient_correlation.measures import ENOUGH, telling
 from mechlearn_zoo.experiments.spirals.gradient_correlation.run import Config
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 _INIT = {"default": "PyTorch's default", "kaiming": "He-normal (kaiming)"}
 _VARIANCE = {False: "not scaled, as printed", True: "scaled to unit variance"}

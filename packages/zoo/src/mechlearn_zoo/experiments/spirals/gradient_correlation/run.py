@@ -25,7 +25,7 @@ from mechlearn.nn.perceptrons import Init, mlp
 from mechlearn.penalties.gradients import environment_gradients
 from mechlearn.penalties.pcgrad import pcgrad
 from mechlearn_zoo.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def run(config: Config) -> Iterator[Row]:
         Shortcuts(config.shortcut_dims, config.shortcut_scale),
         Mechanism(unit_variance=config.unit_variance),
     ).train
-    generator = stream(config.seed, "weights and shuffles")
+    generator = same_stream(config.seed)
     model = mlp(2 + config.shortcut_dims, 1, generator, config.hidden, config.layers, config.init)
     # What is left when one part is shuffled is the other part's signal.
     alone = {
@@ -139,7 +139,7 @@ def by_cosines(config: Config, model: nn.Module, data: Split, alone: dict[str, T
     losses = cross_entropy(model(data.x)[:, 0], data.y, reduction="none")
     groups = partition(data.environments, len(losses), losses.device)
     each = environment_gradients(losses, groups, list(model.parameters()), create_graph=False)
-    combined = pcgrad(each, stream(config.seed, "pcgrad")) / len(each)
+    combined = pcgrad(each, same_stream(config.seed)) / len(each)
     cosines = normalize(each.double(), dim=1) @ normalize(each.double(), dim=1).T
     pairs = cosines[tuple(torch.triu_indices(len(each), len(each), offset=1))]
     found: Row = {"least_cosine": float(pairs.min()), "conflicting": float((pairs < 0).double().mean())}

@@ -1,22 +1,16 @@
 """Learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claimlab import COLOURS, Row, Rows, band, number, panels
+from claimlab import COLOURS, Row, Rows, number, panels
 from mechlearn_zoo.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
+from mechlearn_zoo.learners.plots import Axes, Figure, curves, level
 from mechlearn_zoo.learners.spirals.methods import LABELS, ROLES, Method
 from mechlearn_zoo.learners.spirals.training import CONVERGED
 from mechlearn_zoo.tasks.boards.spirals import HeldOut, Shortcuts, spirals
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -37,10 +31,9 @@ def learning_curves(rows: Rows) -> Figure:
         height=2.9,
     )
     for axes, key, title in ((left, "train_accuracy", "Training"), (right, "validation_accuracy", "Held-out environments")):
-        for method in _methods(rows):
-            steps, lines = rows.where(kind="curve", method=method).curves("step", key)
-            band(axes, steps, lines, LABELS[method], COLOURS[ROLES[method]])
-        axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+        looks = {method: (LABELS[method], ROLES[method]) for method in _methods(rows)}
+        curves(axes, rows.where(kind="curve"), "step", key, "method", looks)
+        level(axes, 0.5)
         axes.set(title=title, xlabel="step", ylabel="accuracy", ylim=(0.4, 1.03))
     right.legend(loc="center right")
     return figure
@@ -75,15 +68,8 @@ def _draw_plane(axes: Axes, grid: str, half: float) -> None:
     side = math.isqrt(len(grid))
     image = probability.reshape(side, side).T
     axes.imshow(
-        image,
-        extent=(-half, half, -half, half),
-        origin="lower",
-        cmap="RdBu",
-        vmin=0,
-        vmax=1,
-        alpha=0.75,
-        interpolation="none",
-    )
+        image, extent=(-half, half, -half, half), origin="lower", cmap="RdBu", vmin=0, vmax=1, alpha=0.75, interpolation="none",
+    )  # fmt: skip
     sample = spirals(0, 1, 300, Shortcuts(dims=0), held_out=HeldOut(1, test_examples=1)).train
     for label, colour in ((0, "#8c1d2f"), (1, "#123f66")):
         points = sample.x[sample.y == label].numpy()
@@ -103,15 +89,11 @@ def outcomes(rows: Rows, loss_of_converged: float) -> Figure:
             some = rows.where(kind="final", method=method, converged=converged)
             colour = COLOURS[ROLES[method]]
             label = LABELS[method] if converged or not rows.where(kind="final", method=method, converged=True) else None
+            loss, face = [max(loss, 1e-6) for loss in some["train_loss"]], colour if converged else "white"
             axes.plot(
-                [max(loss, 1e-6) for loss in some["train_loss"]],
-                some["test_accuracy"],
-                "o",
-                color=colour,
-                markerfacecolor=colour if converged else "white",
-                label=label if some else None,
-            )
-    axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+                loss, some["test_accuracy"], "o", color=colour, markerfacecolor=face, label=label if some else None,
+            )  # fmt: skip
+    level(axes, 0.5)
     axes.set(xscale="log", xlabel="training loss at the end", ylabel="test accuracy", ylim=(0.4, 1.03))
     axes.legend(loc="center left")
     return figure

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from claimlab import Measurement, OverSeeds, Rows, bootstrap
+from claimlab import Measurement, OverSeeds, Rows, bootstrap, number
 from mechlearn_zoo.experiments.spirals.sensitivity import needs
 from mechlearn_zoo.experiments.spirals.sensitivity.run import READINGS, TOGETHER
 
@@ -28,6 +28,12 @@ def printed_best(rows: Rows) -> Measurement | None:
 def of_needs(key: str, method: str) -> OverSeeds:
     """Return the measure of a number at the end of one way to train."""
     return OverSeeds(key, {"kind": "final", "method": method})
+
+
+def lead(rows: Rows) -> float:
+    """Return by how much one seed's whole method is above the best of those that lack a part."""
+    ends = {str(row["method"]): number(row, "accuracy") for row in rows.where(kind="final")}
+    return ends["as the texts"] - max(ends[name] for name in ("no L2", "AdamW 1e-5", "AdamW 0.01", "AdamW 1", "rotated"))
 
 
 def best_decoupled(rows: Rows) -> float:

@@ -1,13 +1,7 @@
 """ILC and accuracy at a new site, a panel a hypothesis class or start."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claimlab import COLOURS, Rows, panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, legend_below
 
 _METHODS = {"mean": ("averaging", "baseline"), "and-mask": ("AND-mask", "ours"), "geometric": ("geometric mean", "third")}
 
@@ -29,5 +23,5 @@ def figures(rows: Rows) -> dict[str, Figure]:
             axis.plot(found["walked"], found["accuracy"], "o", color=COLOURS[role], alpha=0.75, label=label)
         axis.set(title=start, xlabel="ILC, by walks", ylim=(0, 1))
     axes[0].set_ylabel("accuracy at a new site")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, axes[0], 3)
     return {"consistency": figure}

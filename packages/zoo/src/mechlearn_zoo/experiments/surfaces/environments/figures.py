@@ -1,22 +1,15 @@
 """The plane through both solutions, a panel a surface, and the worst line of each solution."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
 from mechlearn_zoo.experiments.surfaces.environments.run import METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, first_seed
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the first seed's plane, and its worst lines."""
-    first = next(iter(rows.by("seed").values()))
+    first = first_seed(rows)
     return {"planes": planes(first), "worst": worst(first)}
 
 

@@ -16,7 +16,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
-from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits
 from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.params import Params, dot, parameters_of
@@ -34,6 +34,7 @@ from mechlearn.surfaces import (
     plane,
     surface_of_model,
 )
+from mechlearn_zoo.learners.descent import kept_steps
 from mechlearn_zoo.tasks.boards.spirals import MECHANISM, HeldOut, Shortcuts, Split, spiral_points, spirals
 from mechlearn_zoo.tasks.streams import same_stream, stream
 
@@ -157,8 +158,7 @@ def train(config: Config, train: Split, method: str, watched: Watched | None = N
     generator = same_stream(config.seed + 2**31 if again else config.seed)
     first = torch.arange(config.environments)[:, None] * config.examples
     parts = (model, optimizer, scheduler, generator, *([watched.stopping] if watched else []))
-    saved = checkpoint(f"{method} again" if again else method, *parts)
-    for step in range(saved.done, config.steps):
+    for step in kept_steps(f"{method} again" if again else method, config.steps, *parts):
         drawn = torch.rand(config.environments, config.examples, generator=generator).argsort(1)[:, : config.batch]
         rows = (first + drawn).flatten()
         optimizer.zero_grad()
@@ -167,8 +167,6 @@ def train(config: Config, train: Split, method: str, watched: Watched | None = N
         scheduler.step()
         if watched:
             watched.look((step + 1) / config.steps, model)
-        saved.keep(step + 1)
-    saved.stay()
     return model
 
 

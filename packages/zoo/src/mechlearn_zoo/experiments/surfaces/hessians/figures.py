@@ -1,9 +1,5 @@
 """Contour lines of Hessians and their means (figures 3.3 and B.3), and inconsistency beside both bounds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -11,10 +7,7 @@ from torch import Tensor
 from claimlab import COLOURS, Rows, panels
 from mechlearn.surfaces import karcher_mean
 from mechlearn_zoo.experiments.surfaces.hessians.run import caption
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,19 +1,13 @@
 """The surfaces with descent paths (figure 3.1), and quadratics whose gradients fade (figure B.2)."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from claimlab import COLOURS, Rows, panels
 from mechlearn_zoo.experiments.surfaces.landscapes.run import BOX, CONSISTENT, METHODS, PATCHWORK, losses
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

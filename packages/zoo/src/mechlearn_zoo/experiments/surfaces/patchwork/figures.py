@@ -1,16 +1,10 @@
 """The fit and the changed fit (figure B.1), and both losses against the changed weight."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
 from mechlearn_zoo.experiments.surfaces.patchwork.run import GRID
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,21 +1,15 @@
 """Slices raw and normalised, the same network twice, paths beside random walks, curvature on the plane."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.surfaces.slices.run import NORMALISATIONS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, columns, first_seed
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the four figures, from the first seed but for the paths' shares."""
-    first = next(iter(rows.by("seed").values()))
+    first = first_seed(rows)
     return {"slices": slices(first), "rescaled": rescaled(first), "paths": paths(rows, first), "convexity": convexity(first)}
 
 
@@ -74,13 +68,14 @@ def paths(rows: Rows, first: Rows) -> Figure:
         label = f"batch {row['batch']}, decay {row['decay']}"
         plane.plot(points[:, 0], points[:, 1], color=colour(index), label=label)
         plane.plot(points[-1:, 0], points[-1:, 1], "o", color=colour(index))
-        some = rows.where(kind="path", batch=row["batch"], decay=row["decay"])
-        for offset, name, role in ((-0.2, "path", "ours"), (0.2, "walk", "reference")):
-            share = float(np.median(np.add(some[f"{name}1"], some[f"{name}2"])))
-            bars.bar(index + offset, share, 0.38, color=COLOURS[role], label=name if index == 0 else None)
     plane.legend(fontsize=6)
-    names = [f"{row['batch']}\n{row['decay']}" for row in shown]
-    bars.set(xticks=range(len(names)), xticklabels=names, ylim=(0, 1.25), title="share in two directions")
+    groups = [rows.where(kind="path", batch=row["batch"], decay=row["decay"]) for row in shown]
+    shares = {
+        (name, role): [np.add(some[f"{name}1"], some[f"{name}2"]).tolist() for some in groups]
+        for name, role in (("path", "ours"), ("walk", "reference"))
+    }
+    columns(bars, [f"{row['batch']}\n{row['decay']}" for row in shown], shares, bars=True)
+    bars.set(ylim=(0, 1.25), title="share in two directions")
     bars.legend(ncols=2, loc="upper center")
     return figure
 

@@ -9,7 +9,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import Positive, Preset, Row, check_limits, checkpoint, part
+from claimlab import Positive, Preset, Row, check_limits, part
 from mechlearn.nn.perceptrons import linear, relu_mlp
 from mechlearn.params import parameters_of
 from mechlearn.surfaces import (
@@ -25,6 +25,7 @@ from mechlearn.surfaces import (
     surface_of_model,
 )
 from mechlearn.surfaces.directions import Normalisation
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.nn.convolutions import Residual, Scale
 from mechlearn_zoo.tasks.pictures.digits import digits
 from mechlearn_zoo.tasks.pictures.images import ImageData
@@ -105,16 +106,11 @@ def trained(config: Config, data: ImageData, batch: int, decay: float) -> Iterat
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.1)
     generator = stream(config.seed, "batches")
     path = flat(parameters_of(model)).repeat(config.epochs + 1, 1)
-    saved = checkpoint("training", model, optimizer, scheduler, generator, path)
-    for epoch in range(saved.done, config.epochs):
+    for epoch in kept_steps("training", config.epochs, model, optimizer, scheduler, generator, path):
         for rows in shuffled(config, batch, generator).split(batch):
-            optimizer.zero_grad()
-            cross_entropy(model(data.train.x[rows].flatten(1)), data.train.y[rows]).backward()
-            optimizer.step()
+            descend(optimizer, cross_entropy(model(data.train.x[rows].flatten(1)), data.train.y[rows]))
         scheduler.step()
         path[epoch + 1] = flat(parameters_of(model))
-        saved.keep(epoch + 1)
-    saved.stay()
     row: Row = {"batch": batch, "decay": decay}
     norm = float(flat(parameters_of(model)).norm())
     yield {"kind": "network", **row, "loss": loss_of(model, data), "test_error": error_of(model, data), "norm": norm}
@@ -191,14 +187,9 @@ def deep(config: Config, data: ImageData, shortcuts: bool) -> Iterator[Row]:
     model = deep_network(config, shortcuts)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.deep_rate)
     order = stream(config.seed, "batches")
-    saved = checkpoint("training", model, optimizer, order)
-    for epoch in range(saved.done, config.deep_epochs):
+    for _ in kept_steps("training", config.deep_epochs, model, optimizer, order):
         for rows in shuffled(config, 64, order).split(64):
-            optimizer.zero_grad()
-            cross_entropy(model(data.train.x[rows].flatten(1)), data.train.y[rows]).backward()
-            optimizer.step()
-        saved.keep(epoch + 1)
-    saved.stay()
+            descend(optimizer, cross_entropy(model(data.train.x[rows].flatten(1)), data.train.y[rows]))
     row: Row = {"shortcuts": shortcuts}
     yield {"kind": "deep", **row, "loss": loss_of(model, data), "test_error": error_of(model, data)}
     few = config.curvature_digits

@@ -9,11 +9,11 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import max_pool2d, relu
 
-from claimlab import checkpoint
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.experiments.vision.captions.captioned_digits import WORDS, Captioned
 from mechlearn_zoo.experiments.vision.captions.settings import Config
 from mechlearn_zoo.experiments.vision.captions.stopping import Kept
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.vision.matching import Captions, Pictures, matching_losses
 from mechlearn_zoo.nn.recurrent import lstm
 
@@ -70,17 +70,12 @@ def train(
     kept = Kept(encoders, validate)
     optimizer = torch.optim.Adam(encoders.parameters(), config.rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.steps)
-    saved = checkpoint(f"encoders, {'words' if words else 'sentence'}", encoders, optimizer, schedule, generator, kept)
-    for done in range(saved.done, config.steps):
+    name = f"encoders, {'words' if words else 'sentence'}"
+    for done in kept_steps(name, config.steps, encoders, optimizer, schedule, generator, kept):
         some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
         losses = matching_losses(encoders.read(data.words[some]), encoders.see(data.pictures[some]))
-        optimizer.zero_grad()
-        (losses.total() if words else losses.sentences + losses.sentences_back).backward()
-        optimizer.step()
-        schedule.step()
+        descend(optimizer, losses.total() if words else losses.sentences + losses.sentences_back, schedule)
         kept.look((done + 1) / config.steps)
-        saved.keep(done + 1)
-    saved.stay()
     encoders.eval().requires_grad_(False)
     return kept
 

@@ -1,19 +1,14 @@
 """Where each word looks, how often the caption is found, and pictures that were made of captions."""
 
-from __future__ import annotations
-
 import base64
 import textwrap
 import zlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claimlab import COLOURS, Rows, colour, number, panels
+from claimlab import Rows, panels
 from mechlearn_zoo.experiments.vision.captions.run import GRID
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, columns, first_seed, level, picture
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -24,7 +19,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def draw_attention(rows: Rows) -> Figure:
     """Draw three test pictures, each beside the attention of its words."""
-    found = _first_seed(rows.where(kind="attention"))
+    found = first_seed(rows.where(kind="attention"))
     longest = max(len(str(row["caption"]).split()) for row in found)
     figure, axes = panels(
         longest + 1, len(found), height=1.0 * len(found) + 0.2,
@@ -45,7 +40,7 @@ def draw_attention(rows: Rows) -> Figure:
 
 def draw_painted(rows: Rows) -> Figure:
     """Draw the first seed's made pictures, both stages of both generators, below the true ones of the same captions."""
-    true, made = _first_seed(rows.where(kind="attention")), _first_seed(rows.where(kind="picture"))
+    true, made = first_seed(rows.where(kind="attention")), first_seed(rows.where(kind="picture"))
     sides: list[tuple[str, Rows, str]] = [("true", true, "pixels")]
     for attention, name in ((True, "with attention"), (False, "without")):
         some = made.where(attention=attention)
@@ -59,8 +54,7 @@ def draw_painted(rows: Rows) -> Figure:
         own = axes[place * len(true) : (place + 1) * len(true)]
         own[0].set_ylabel(name)
         for axis, row in zip(own, some, strict=False):
-            axis.imshow(decode(str(row[key])), interpolation="nearest")
-            axis.set(xticks=[], yticks=[])
+            picture(axis, decode(str(row[key])))
             if not place:
                 axis.set_title(textwrap.fill(str(row["caption"]), 22), fontsize=7.5)
     return figure
@@ -71,10 +65,6 @@ def decode(text: str) -> np.ndarray:
     flat = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
     side = round((len(flat) / 3) ** 0.5)
     return flat.reshape(side, side, 3) / 15
-
-
-def _first_seed(rows: Rows) -> Rows:
-    return rows.where(seed=rows[0]["seed"]) if "seed" in rows[0] else rows
 
 
 def draw_retrieval(rows: Rows) -> Figure:
@@ -89,20 +79,15 @@ def draw_retrieval(rows: Rows) -> Figure:
     for attention, name in ((True, "made with attention"), (False, "made without")):
         some = rows.where(kind="painted", attention=attention)
         shares |= {name: some["right"]} if some else {}
-    for place, values in enumerate(shares.values()):
-        axes[0].plot(place + np.linspace(-0.12, 0.12, len(values)), values, "o", color=colour(place))
-    axes[0].axhline(0.01, color=COLOURS["reference"], linestyle="--", linewidth=1)
-    axes[0].set_xticks(range(len(shares)), [name.replace(" ", "\n") for name in shares], fontsize=7.5)
+    names = [name.replace(" ", "\n") for name in shares]
+    columns(axes[0], names, {("", "ours"): list(shares.values())}, fontsize=7.5)
+    level(axes[0], 0.01)
     axes[0].set(ylabel="R-precision", ylim=(0, 1))
     pointing = rows.where(kind="pointing")
-    for place, row in enumerate([(m, w) for m in ("words", "untrained") for w in ("colour", "digit")]):
-        for key, marker in (("own", "o"), ("other", "x")):
-            values = [number(one, key) for one in pointing.where(method=row[0], word=row[1])]
-            axes[1].plot(
-                np.full(len(values), place), values, marker, color=colour(place // 2), label=f"{key} box" if not place else None
-            )
-    axes[1].axhline(1, color=COLOURS["reference"], linestyle="--", linewidth=1)
-    axes[1].set_xticks(range(4), ["colour\nwords", "digit\nwords", "colour,\nuntrained", "digit,\nuntrained"], fontsize=7.5)
+    arms = [pointing.where(method=method, word=word) for method in ("words", "untrained") for word in ("colour", "digit")]
+    boxes = {(f"{key} box", role): [arm[key] for arm in arms] for key, role in (("own", "ours"), ("other", "baseline"))}
+    columns(axes[1], ["colour\nwords", "digit\nwords", "colour,\nuntrained", "digit,\nuntrained"], boxes, fontsize=7.5)
+    level(axes[1], 1)
     axes[1].legend(fontsize=7.5)
     axes[1].set_ylabel("mass over area")
     return figure

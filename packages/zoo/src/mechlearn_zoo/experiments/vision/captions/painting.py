@@ -5,11 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor, nn
 
-from claimlab import checkpoint
 from mechlearn_zoo.experiments.vision.captions.captioned_digits import Captioned
 from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
 from mechlearn_zoo.experiments.vision.captions.settings import Config
 from mechlearn_zoo.experiments.vision.captions.stopping import Kept
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.vision.generating import (
     Generated,
     StageDiscriminator,
@@ -34,22 +34,15 @@ def paint(
     kept = Kept(made_by, validate)
     judges = nn.ModuleList(StageDiscriminator(size, config.width, config.channels, generator) for size in (16, 32))
     optimizers = [torch.optim.Adam(part.parameters(), config.gan_rate, (0.5, 0.999)) for part in (judges, made_by)]
-    saved = checkpoint("training", made_by, judges, *optimizers, generator, kept)
-    for done in range(saved.done, config.gan_steps):
+    for done in kept_steps("training", config.gan_steps, made_by, judges, *optimizers, generator, kept):
         some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
         captions = encoders.read(data.words[some])
         large = data.pictures[some]
         real = (torch.nn.functional.avg_pool2d(large, 2), large)
         made = made_by(captions.sentences, captions.words, captions.mask, generator)
-        optimizers[0].zero_grad()
-        _judge_loss(judges, real, made, captions).backward()
-        optimizers[0].step()
-        optimizers[1].zero_grad()
-        _paint_loss(config, encoders, judges, made, captions).backward()
-        optimizers[1].step()
+        descend(optimizers[0], _judge_loss(judges, real, made, captions))
+        descend(optimizers[1], _paint_loss(config, encoders, judges, made, captions))
         kept.look((done + 1) / config.gan_steps)
-        saved.keep(done + 1)
-    saved.stay()
     made_by.eval().requires_grad_(False)
     return kept
 

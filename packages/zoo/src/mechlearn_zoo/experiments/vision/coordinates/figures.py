@@ -1,17 +1,10 @@
 """Maps of what is right where, and how soon."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
 from mechlearn_zoo.experiments.vision.coordinates.run import DIVISIONS, NETWORKS, TASKS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, columns, first_seed, picture
 
 _TITLES = {"point": "the pixel at a position", "paint": "a square at a position", "find": "the position of a square"}
 _ROLES = {"coordinates": "ours", "plain": "baseline"}
@@ -25,7 +18,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def places(rows: Rows) -> Figure:
     """Draw each task's score at every place, for the first seed: rows of panels are splits and networks, columns are tasks."""
-    first = next(iter(rows.by("seed").values()))
+    first = first_seed(rows)
     figure, axes = panels(
         4, 3, height=6.0,
         caption="Every place of a square on the canvas, by how well it is dealt with: dark is right. Boxed: the quarter that "
@@ -48,9 +41,7 @@ def places(rows: Rows) -> Figure:
 
 def _map(axis: Axes, digits: np.ndarray, worst: bool = False) -> None:  # pyright: ignore[reportMissingTypeArgument]
     side = round(len(digits) ** 0.5)
-    axis.imshow(digits.reshape(side, side), cmap="viridis" if worst else "viridis_r", vmin=0, vmax=9)
-    axis.set(xticks=[], yticks=[])
-    axis.grid(visible=False)
+    picture(axis, digits.reshape(side, side), cmap="viridis" if worst else "viridis_r", vmin=0, vmax=9)
 
 
 def _box(axis: Axes, count: int) -> None:
@@ -85,13 +76,12 @@ def gan(rows: Rows) -> Figure:
         3, 1, height=2.6,
         caption="Places at which 2000 pictures of a GAN have a square (dark), one seed; right, their share, every seed.",
     )  # fmt: skip
-    first = next(iter(rows.by("seed").values()))
+    first = first_seed(rows)
     for axis, network in zip(axes, NETWORKS, strict=False):
         text = str(first.where(kind="gan", network=network)[0]["places"])
         _map(axis, 9 * np.array([int(digit) for digit in text]))
         axis.set_title("with coordinates" if network == "coordinates" else "without", fontsize=9)
-    for place, network in enumerate(NETWORKS):
-        values = rows.where(kind="gan", network=network)["covered"]
-        axes[2].plot([place] * len(values), values, "o", color=COLOURS[_ROLES[network]])
-    axes[2].set(xticks=[0, 1], xticklabels=["with", "without"], xlim=(-0.5, 1.5), ylim=(0, 1), title="share of places")
+    covered = {("", "ours"): [rows.where(kind="gan", network=network)["covered"] for network in NETWORKS]}
+    columns(axes[2], ["with", "without"], covered)
+    axes[2].set(ylim=(0, 1), title="share of places")
     return figure

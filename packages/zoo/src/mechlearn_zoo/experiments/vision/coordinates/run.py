@@ -5,7 +5,7 @@ position of a square ("find"), each with places held out at random and with a qu
 further ones, small: digits, where coordinates should do no harm, and a GAN of squares, whose pictures should be at all places.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -18,6 +18,7 @@ from torch.nn.functional import cross_entropy, mse_loss, softplus
 from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpoint, computed, part
 from mechlearn_zoo.experiments.vision.coordinates import networks
 from mechlearn_zoo.experiments.vision.coordinates.squares import Division, Squares, draw_squares, squares
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.tasks.pictures.digits import digits
 from mechlearn_zoo.tasks.pictures.images import Images
 from mechlearn_zoo.tasks.streams import same_stream
@@ -122,10 +123,7 @@ def fit(config: Config, data: Squares, task: Task, division: Division, network: 
     yield from saved.values
     for step in range(saved.done + 1, steps + 1):
         some = known[torch.randint(len(known), (config.batch,), generator=generator)]
-        optimizer.zero_grad()
-        loss_of(task, model, data, some).backward()
-        optimizer.step()
-        scheduler.step()
+        descend(optimizer, loss_of(task, model, data, some), scheduler)
         if step % max(1, steps // 8) == 0:
             score = scores(task, model, data, data.held_out)
             yield saved.keep(step, {"kind": "curve", **row, "step": step, "score": float(score.mean())})
@@ -187,9 +185,7 @@ def fit_digits(config: Config, coordinates: bool) -> Row:
     stopping = EarlyStopping()
     for step in range(1, config.digit_steps + 1):
         some = torch.randint(len(data.train.x), (64,), generator=generator)
-        optimizer.zero_grad()
-        cross_entropy(model(data.train.x[some]), data.train.y[some]).backward()
-        optimizer.step()
+        descend(optimizer, cross_entropy(model(data.train.x[some]), data.train.y[some]))
         if stopping.due(share := step / config.digit_steps):
             stopping.look(share, share_right(model, data.validation), {"accuracy": share_right(model, data.test)})
     return {"accuracy": share_right(model, data.test), **stopping.row}
@@ -217,13 +213,10 @@ def fit_gan(config: Config, network: str) -> Row:
     def paint(count: int) -> Tensor:
         return painter(2 * torch.rand(count, latent, generator=generator) - 1)
 
-    saved = checkpoint("training", painter, critic, *players, generator)
-    for done in range(saved.done, config.gan_steps):
+    for _ in kept_steps("training", config.gan_steps, painter, critic, *players, generator):
         real = images[torch.randint(len(images), (64,), generator=generator)]
-        step(players[1], lambda real=real: softplus(-critic(real)).mean() + softplus(critic(paint(64).detach())).mean())
-        step(players[0], lambda: softplus(-critic(paint(64))).mean())
-        saved.keep(done + 1)
-    saved.stay()
+        descend(players[1], softplus(-critic(real)).mean() + softplus(critic(paint(64).detach())).mean())
+        descend(players[0], softplus(-critic(paint(64))).mean())
     painter.eval()
     with torch.no_grad():
         pictures = paint(2000)
@@ -233,13 +226,6 @@ def fit_gan(config: Config, network: str) -> Row:
     shares: Row = {"squares": float(good.float().mean()), "covered": len(places) / len(images)}
     grid = "".join("1" if (i, j) in places else "0" for i in range(1, side - 1) for j in range(1, side - 1))
     return {"kind": "gan", "network": network, **shares, "parameters": networks.count(painter), "places": grid}
-
-
-def step(optimizer: torch.optim.Optimizer, loss: Callable[[], Tensor]) -> None:
-    """Take one step of one player."""
-    optimizer.zero_grad()
-    loss().backward()
-    optimizer.step()
 
 
 def overlap(pictures: Tensor, wanted: Tensor) -> Tensor:

@@ -1,17 +1,12 @@
 """What was read from the neurons, the reconstructions beside the truth, and their scores."""
 
-from __future__ import annotations
-
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claimlab import COLOURS, Rows, colour, number, panels
+from claimlab import COLOURS, Rows, number, panels
 from mechlearn_zoo.experiments.vision.decoding import pictures
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, columns, first_seed
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -30,7 +25,7 @@ def draw_traces(rows: Rows) -> Figure:
     )  # fmt: skip
     for axis, neuron in zip(axes, names, strict=True):
         some = rows.where(kind="trace", neuron=neuron)
-        first = some.where(seed=some[0]["seed"]) if "seed" in some[0] else some
+        first = first_seed(some)
         axis.plot(first["ms"], first["stimulus"], color=COLOURS["reference"], label="stimulus")
         axis.plot(first["ms"], first["read"], color=COLOURS["ours"], label="read from the spikes")
         r = np.mean(rows.where(kind="neuron", neuron=neuron, control=False)["r"])
@@ -42,9 +37,7 @@ def draw_traces(rows: Rows) -> Figure:
 
 def draw_pictures(rows: Rows) -> Figure:
     """Draw eight pictures by method, a panel a session."""
-    found = rows.where(kind="picture")
-    if "seed" in found[0]:
-        found = found.where(seed=found[0]["seed"])
+    found = first_seed(rows.where(kind="picture"))
     gains = sorted({number(row, "gain") for row in found}, reverse=True)
     figure, axes = panels(
         1, len(gains), height=3.1 * len(gains),
@@ -72,9 +65,7 @@ def draw_scores(rows: Rows) -> Figure:
     names = list(dict.fromkeys(str(row["method"]) for row in found))
     figure, axes = panels(2, caption="SIMULATED voxels: scores of each way to reconstruct, a dot a seed.", height=2.8)
     for axis, (key, label) in zip(axes, (("recognised", "digits recognised"), ("r", "pixels' correlation")), strict=True):
-        for place, name in enumerate(names):
-            values = found.where(method=name)[key]
-            axis.plot(place + np.linspace(-0.12, 0.12, len(values)), values, "o", color=colour(place))
-        axis.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
-        axis.set(ylabel=label, xlim=(-0.5, len(names) - 0.5))
+        values = [found.where(method=name)[key] for name in names]
+        columns(axis, [name.replace(" ", "\n") for name in names], {("", "ours"): values})
+        axis.set_ylabel(label)
     return figure

@@ -5,8 +5,9 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, max_pool2d, mse_loss, relu
 
-from claimlab import EarlyStopping, checkpoint
+from claimlab import EarlyStopping
 from mechlearn.nn.perceptrons import linear, relu_mlp
+from mechlearn_zoo.learners.descent import descend, kept_steps
 
 
 class Extractor(nn.Module):
@@ -51,14 +52,9 @@ LAYERS = ("first", "second", "hidden")
 def train_reader(name: str, network: Extractor, x: Tensor, y: Int[Tensor, "n d"], steps: int, generator: Generator) -> None:
     """Train a network to name the digits of a picture."""
     optimizer = torch.optim.Adam(network.parameters(), 3e-3)
-    saved = checkpoint(name, network, optimizer, generator)
-    for done in range(saved.done, steps):
+    for _ in kept_steps(name, steps, network, optimizer, generator):
         some = torch.randint(len(x), (64,), generator=generator)
-        optimizer.zero_grad()
-        cross_entropy(network(x[some])["read"].flatten(0, 1), y[some].flatten()).backward()
-        optimizer.step()
-        saved.keep(done + 1)
-    saved.stay()
+        descend(optimizer, cross_entropy(network(x[some])["read"].flatten(0, 1), y[some].flatten()))
     network.eval().requires_grad_(False)
 
 
@@ -95,17 +91,12 @@ def train_inverse(
     """
     q = relu(extractor(x)["hidden"])
     optimizer, stopping = torch.optim.Adam(inverse.parameters(), 2e-3), EarlyStopping(LOOKS, "lowest")
-    saved = checkpoint("inverse", inverse, optimizer, generator, stopping)
-    for done in range(saved.done, steps):
+    for done in kept_steps("inverse", steps, inverse, optimizer, generator, stopping):
         some = torch.randint(len(x), (64,), generator=generator)
-        optimizer.zero_grad()
-        mse_loss(inverse(q[some]), x[some]).backward()
-        optimizer.step()
+        descend(optimizer, mse_loss(inverse(q[some]), x[some]))
         if stopping.due((done + 1) / steps):
             validation, test = (missed(inverse, extractor, some) for some in held)
             stopping.look((done + 1) / steps, validation, {"error": test})
-        saved.keep(done + 1)
-    saved.stay()
     inverse.eval().requires_grad_(False)
     return stopping
 

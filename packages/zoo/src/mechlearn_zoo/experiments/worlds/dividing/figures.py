@@ -1,26 +1,16 @@
 """Mazes solved by questions asked, and one maze with its plan."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Row, Rows, band, colour, panels
 from mechlearn_zoo.experiments.worlds.dividing.measures import solved
 from mechlearn_zoo.experiments.worlds.dividing.run import METHODS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, first_seed, picture
 
 TITLES = {
-    "divided": "divided in any order",
-    "forward": "forward only",
-    "untrained": "divided, untrained",
-    "other-walls": "divided, shown other walls",
-    "straight-line": "divided, middle of the line",
-}
+    "divided": "divided in any order", "forward": "forward only", "untrained": "divided, untrained",
+    "other-walls": "divided, shown other walls", "straight-line": "divided, middle of the line",
+}  # fmt: skip
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -31,7 +21,6 @@ def figures(rows: Rows) -> dict[str, Figure]:
 def draw_solved(rows: Rows) -> Figure:
     """Draw shares of solved mazes."""
     figure, (axis,) = panels(
-        1,
         caption="Share of held-out mazes in which a way was found, by the number of questions to the low-level policy; median "
         "over seeds and their spread.",
         height=3.2,
@@ -48,9 +37,7 @@ def draw_solved(rows: Rows) -> Figure:
 
 def draw_plans(rows: Rows) -> Figure:
     """Draw a maze for each order of planning, sub-goals coloured by when they came up."""
-    shown = rows.where(kind="picture")
-    if "seed" in shown[0]:
-        shown = shown.where(seed=shown[0]["seed"])
+    shown = first_seed(rows.where(kind="picture"))
     figure, axes = panels(
         len(shown),
         caption="A maze with each search's plan, or what it had when it gave up. Sub-goals are darker the earlier they came "
@@ -64,13 +51,11 @@ def draw_plans(rows: Rows) -> Figure:
 
 def _draw_maze(axis: Axes, row: Row) -> None:
     lines = str(row["maze"]).split("/")
-    axis.imshow([[mark == "." for mark in line] for line in lines], cmap="gray", vmin=-1.5, vmax=1, interpolation="nearest")
+    title = f"{TITLES[str(row['method'])]}, {'found' if row['value'] == 1 else 'not found'}"
+    picture(axis, [[mark == "." for mark in line] for line in lines], title, cmap="gray", vmin=-1.5, vmax=1)
     y, x = np.divmod([int(cell) for cell in str(row["plan"]).split()], len(lines[0]))
     born = np.array([int(place) for place in str(row["asked"]).split()])
     axis.plot(x, y, "-", color=COLOURS["ours"], linewidth=1)
     if len(x) > 2:
         axis.scatter(x[1:-1], y[1:-1], c=born[1:-1].argsort().argsort(), cmap="viridis", s=22, zorder=3)
     axis.plot(x[0], y[0], "o", x[-1], y[-1], "s", color=COLOURS["ink"], markersize=6)
-    axis.set_title(f"{TITLES[str(row['method'])]}, {'found' if row['value'] == 1 else 'not found'}", fontsize=8)
-    axis.set(xticks=[], yticks=[])
-    axis.grid(visible=False)

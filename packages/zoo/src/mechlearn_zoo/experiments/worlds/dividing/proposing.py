@@ -16,6 +16,7 @@ from claimlab import checkpoint
 from mechlearn_zoo.experiments.worlds.dividing.relabelling import hindsight, without_loops
 from mechlearn_zoo.experiments.worlds.dividing.settings import Config
 from mechlearn_zoo.experiments.worlds.dividing.walks import wander
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.worlds.dividing import Proposals
 from mechlearn_zoo.tasks.finite.grids import Grid
 from mechlearn_zoo.tasks.finite.mazes import maze
@@ -90,10 +91,7 @@ def train(config: Config, network: ProposalNetwork, solved: Solved, generator: G
         ].unbind(1)
         logits = network(solved.free[number], start, goal)
         middle, following = (cross_entropy(one, cell) for one, cell in zip(logits.unbind(1), subgoals, strict=True))
-        optimizer.zero_grad()
-        (middle + following).backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
+        descend(optimizer, middle + following, clip=1.0)
         if (step + 1) % max(1, config.steps // 20) == 0:
             yield saved.keep(step + 1, (step + 1, float(middle.detach()), float(following.detach())))
         else:

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from mechlearn.arguments import check_ids, check_kind, check_one_of, check_whole
+from mechlearn.arguments import check_kind, check_one_of, check_whole
 
 Split = Literal["middle", "every"] | int
 """Which sub-goal of a solved problem is taught."""
@@ -65,27 +65,6 @@ def without_loops(path: Sequence[int]) -> list[int]:
             places[state] = len(found)
             found.append(state)
     return found
-
-
-def matched_states(states: Tensor, matched: Tensor) -> list[list[int]]:
-    """Return the states that a dynamics model with skips went through: those at frame 0 and at the frames it was matched with.
-
-    Args:
-        states: (b, T) whole numbers, the state at each frame.
-        matched: (b, u) frames, -1 behind a trajectory's last step: ``mechlearn.skips.match(...).matched``.
-
-    Raises:
-        TypeError: no tensors of whole numbers.
-        ValueError: other shapes, or frames that there are not.
-    """
-    check_ids("states", states, "b", "T")
-    check_ids("matched", matched, len(states), "u")
-    if int(matched.max()) >= states.shape[1]:
-        raise ValueError(f"`matched` should be frames below {states.shape[1]}. Found {int(matched.max())}.")
-    return [
-        [int(own[0]), *(int(own[frame]) for frame in frames.tolist() if frame >= 0)]
-        for own, frames in zip(states, matched, strict=True)
-    ]
 
 
 def _between(i: int, j: int, split: Split) -> Sequence[int]:

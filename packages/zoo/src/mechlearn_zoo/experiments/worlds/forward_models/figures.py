@@ -1,18 +1,13 @@
 """Accuracy on the way, at the end with more agents, and with new teammates; and a model's edges on a board."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.worlds.forward_models.run import MODELS, RULES
+from mechlearn_zoo.learners.plots import Axes, Figure, columns, level, picture
 from mechlearn_zoo.nn.graphs import edges_to
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 WIDEST = 3.0
 """Points across the strongest edge of a board."""
@@ -38,26 +33,28 @@ def draw_scores(rows: Rows) -> Figure:
         some = rows.where(kind="curve", model=name)
         steps = sorted({int(step) for step in some["step"]})
         curves.plot(steps, [np.median(some.where(step=step)["accuracy"]) for step in steps], color=colour(index), label=name)
-    curves.axhline(float(np.median(rows.where(kind="persistence")["accuracy"])), color=COLOURS["reference"], linestyle=":")
+    level(curves, float(np.median(rows.where(kind="persistence")["accuracy"])))
     curves.set(xlabel="step", ylabel="accuracy")
     curves.legend(fontsize=6)
     for bars in between:
         draw_teams(bars, rows)
     found = rows.where(kind="edges")
-    edges.bar([0, 1], [float(np.median(found[key])) for key in ("norms", "nearness")], 0.5, color=COLOURS["third"])
-    edges.axhline(0.5, color=COLOURS["reference"], linestyle=":")
-    edges.set(xticks=[0, 1], xticklabels=["edge norm", "nearness"], ylim=(0, 1), ylabel="area under ROC")
+    columns(edges, ("edge norm", "nearness"), {("", "third"): [found["norms"], found["nearness"]]}, bars=True)
+    level(edges, 0.5)
+    edges.set(ylim=(0, 1), ylabel="area under ROC")
     return figure
 
 
 def draw_teams(bars: Axes, rows: Rows) -> None:
     """Draw both rules' accuracy on known teams and on new ones."""
-    for index, rule in enumerate(RULES):
-        found = rows.where(kind="teams", rule=rule)
-        values = [float(np.median(found[key])) for key in ("known", "new")]
-        role = COLOURS["baseline" if rule == "averaging" else "ours"]
-        bars.bar(np.arange(2) + 0.38 * index - 0.19, values, 0.36, color=role, label=rule)
-    bars.set(xticks=[0, 1], xticklabels=["known teams", "new teams"], ylim=(0, 1))
+    found = {
+        (rule, "baseline" if rule == "averaging" else "ours"): [
+            rows.where(kind="teams", rule=rule)[key] for key in ("known", "new")
+        ]
+        for rule in RULES
+    }
+    columns(bars, ("known teams", "new teams"), found, bars=True)
+    bars.set_ylim(0, 1)
     bars.legend(fontsize=7)
 
 
@@ -143,7 +140,5 @@ def _draw_bodies(axis: Axes, board: Board) -> None:
             mark = "^" if board.stags[index - board.agents] else "s"
             axis.plot(column, row, mark, color="white", markeredgecolor=COLOURS["ink"], markersize=11, zorder=3)
     low, high = board.places.min(0) - 1, board.places.max(0) + 1
-    axis.set(xlim=(low[1], high[1]), ylim=(high[0], low[0]), xticks=[], yticks=[], aspect="equal")
-    axis.grid(visible=False)
-    for spine in axis.spines.values():
-        spine.set_visible(True)
+    picture(axis, framed=True)
+    axis.set(xlim=(low[1], high[1]), ylim=(high[0], low[0]), aspect="equal")

@@ -13,6 +13,7 @@ from claimlab import Row
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.worlds.forward_models.models import ACTIONS, Relational, scene
 from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import Hunt, Play, chosen, moved, slipped, spread
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.nn.categorical import sample_categorical
 from mechlearn_zoo.nn.graphs import GraphState
 
@@ -92,10 +93,7 @@ def learn(hunt: Hunt, model: Relational | None, updates: int, count: int, seed: 
         with torch.no_grad():
             value = network(hunting.features())[:, -1]
         hunting.memory = memory
-        optimizer.zero_grad()
-        loss(steps, value).backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
+        descend(optimizer, loss(steps, value), clip=1.0)
         earned.append(float(torch.stack([step.rewards for step in steps]).mean()))
     last = earned[-max(1, updates // 4) :]
     return {"reward": sum(earned) / len(earned), "last": sum(last) / len(last), "budget": updates * UNROLL * count}

@@ -17,6 +17,7 @@ from mechlearn_zoo.experiments.worlds.forward_models.boards import board
 from mechlearn_zoo.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
 from mechlearn_zoo.experiments.worlds.forward_models.policies import learn
 from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import Hunt, Play, hunts
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.worlds import next_action_losses, perfect_steps
 from mechlearn_zoo.nn.graphs import edge_norms, edges_to
 from mechlearn_zoo.tasks.streams import same_stream, stream
@@ -167,12 +168,8 @@ def fit(config: Config, model: nn.Module, play: Play, side: int, saved: Saved | 
     saved.restore(model, optimizer, scheduler, generator)
     for step in range(saved.done + 1, config.steps + 1):
         some = windows(play, torch.randint(len(play.actions), (config.batch,), generator=generator), config.window, generator)
-        optimizer.zero_grad()
-        next_action_losses(model(some, side).logits, some.actions).mean().backward()
-        if config.clip:
-            nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-        optimizer.step()
-        scheduler.step()
+        loss = next_action_losses(model(some, side).logits, some.actions).mean()
+        descend(optimizer, loss, scheduler, config.clip or None)
         if step % max(1, config.steps // 8) == 0:
             yield step
         else:
@@ -208,8 +205,7 @@ def new_teammates(config: Config) -> Iterator[Row]:
         generator = same_stream(config.seed)
         first = torch.arange(config.teams)[:, None] * config.team_episodes
         stopping = EarlyStopping(LOOKS)
-        saved = checkpoint(rule, model, optimizer, scheduler, generator, stopping)
-        for step in range(saved.done, config.team_steps):
+        for step in kept_steps(rule, config.team_steps, model, optimizer, scheduler, generator, stopping):
             rows = (first + torch.randint(config.team_episodes, (config.teams, 4), generator=generator)).flatten()
             some = windows(play, rows, config.window, generator)
             optimizer.zero_grad()
@@ -221,8 +217,6 @@ def new_teammates(config: Config) -> Iterator[Row]:
                 if stopping.improves(validation):
                     found: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
                     stopping.look(share, validation, found)
-            saved.keep(step + 1)
-        saved.stay()
         ends: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
         yield {"kind": "teams", "rule": rule, **ends, "budget": config.team_steps, **stopping.row}
 

@@ -1,25 +1,15 @@
 """Distance on the way, and the code; then three agents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
 from mechlearn_zoo.experiments.worlds.particle_language.run import CHANNELS, REWARDED, SILENT
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, columns, level
 
 NAMES = {
-    "symbols": "with symbols",
-    "none": "without",
-    "gaze": "gaze alone",
-    "bodies": "bodies alone",
+    "symbols": "with symbols", "none": "without", "gaze": "gaze alone", "bodies": "bodies alone",
     "rewarded": "with rewarded symbols",
-}
+}  # fmt: skip
 ROLES = {"symbols": "ours", "none": "baseline", "gaze": "third", "bodies": "fourth", "rewarded": "third"}
 
 
@@ -56,27 +46,22 @@ def draw_three(rows: Rows) -> Figure:
         3, 1, height=2.9,
         caption="Three agents, each told a colour and for whom it is. Left: distance at the end of an episode, every seed. "
         "Middle: at the end of training with the likeliest symbols, by goal: told to another agent, told to oneself, and "
-        "told to another as the pair that was held out; medians. Right: bits that the most telling step's symbol says of "
+        "told to another as the pair that was held out. Right: bits that the most telling step's symbol says of "
         "the addressee, every seed; dotted, all there is to say.",
     )  # fmt: skip
     trained = [channel for channel in (*CHANNELS, REWARDED) if rows.where(kind="three", channel=channel)]
     draw_curves(left, rows.where(kind="curve of three"), tuple(trained))
-    keys, wide = {"distance": "an-\nother's", "own": "one's\nown", "held_out": "held\nout"}, 0.76 / len(trained)
-    for index, channel in enumerate(trained):
-        found = rows.where(kind="three", channel=channel, exchanged=False)
-        values = [float(np.median(found[key])) for key in keys]
-        places = np.arange(len(keys)) + wide * (index - (len(trained) - 1) / 2)
-        middle.bar(places, values, wide - 0.02, color=COLOURS[ROLES[channel]])
-    middle.set(xticks=range(len(keys)), ylabel="distance")
-    middle.set_xticklabels(list(keys.values()), fontsize=7)
+    keys = {"distance": "an-\nother's", "own": "one's\nown", "held_out": "held\nout"}
+    ends = rows.where(kind="three", exchanged=False)
+    found = {(NAMES[one], ROLES[one]): [ends.where(channel=one)[key] for key in keys] for one in trained}
+    columns(middle, list(keys.values()), found, bars=True, fontsize=7)
+    middle.set_ylabel("distance")
     arms = {"symbols": "with\nsymbols", "none": "with-\nout", "untrained": "un-\ntrained"}
     arms |= {"rewarded": "re-\nwarded"} if REWARDED in trained else {}
-    for index, channel in enumerate(arms):
-        bits = rows.where(kind="three", channel=channel, exchanged=False)["addressee_bits"]
-        right.plot([index] * len(bits), bits, "o", color=COLOURS[ROLES.get(channel, "reference")], markersize=5)
-    right.axhline(np.log2(3), color=COLOURS["reference"], linestyle=":")
-    right.set(xticks=range(len(arms)), xlim=(-0.5, len(arms) - 0.5), ylim=(0, None), ylabel="bits")
-    right.set_xticklabels(list(arms.values()), fontsize=7)
+    bits = [ends.where(channel=channel)["addressee_bits"] for channel in arms]
+    columns(right, list(arms.values()), {("", "ours"): bits}, fontsize=7)
+    level(right, np.log2(3))
+    right.set(ylim=(0, None), ylabel="bits")
     return figure
 
 

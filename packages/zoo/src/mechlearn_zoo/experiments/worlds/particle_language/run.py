@@ -16,6 +16,7 @@ from mechlearn_zoo.experiments.worlds.particle_language.agents import Policy
 from mechlearn_zoo.experiments.worlds.particle_language.errands import THREE, Errand, among_three, among_two, held_out
 from mechlearn_zoo.experiments.worlds.particle_language.playing import Talk, play, widths
 from mechlearn_zoo.experiments.worlds.particle_language.settings import Config
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.worlds import grounding, vocabulary_reward
 from mechlearn_zoo.nn.categorical import used_symbols
 from mechlearn_zoo.tasks.streams import same_stream
@@ -92,10 +93,7 @@ def fit(config: Config, policy: Policy, arm: Arm) -> Iterator[Row]:
     for now in range(saved.done + 1, arm.steps + 1):
         errand = arm.errands(config, config.batch, generator)
         found = play(config, policy, errand, generator, Talk(arm.channel))
-        optimizer.zero_grad()
-        (found.path.mean() + found.auxiliary - arm.vocabulary * habit(found.said)).backward()
-        optimizer.step()
-        scheduler.step()
+        descend(optimizer, found.path.mean() + found.auxiliary - arm.vocabulary * habit(found.said), scheduler)
         if now % max(1, arm.steps // 16) == 0:
             distance = float(found.ends.detach().mean())
             yield saved.keep(now, {"kind": arm.curve, "channel": arm.channel, "step": now, "distance": distance})

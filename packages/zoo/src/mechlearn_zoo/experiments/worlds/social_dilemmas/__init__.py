@@ -1,7 +1,7 @@
 """Social dilemmas: agents that talk are paid for influence, where all eat less if each eats what it can."""
 
 from claimlab import Experiment, claims_of
-from mechlearn_zoo.experiments.worlds.social_dilemmas import figures, influence, influence_figures, measures, run, settings
+from mechlearn_zoo.experiments.worlds.social_dilemmas import figures, influence, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="social-dilemmas",
@@ -15,14 +15,12 @@ EXPERIMENT = Experiment(
     parts=(
         Experiment(
             name="social-dilemmas",
-            title="Influence of one agent on another: recovered from play with a known coupling, and as a reward in a "
-            "signalling game.",
-            reproduces="Jaques et al. 2019, sections 3 and 4, in the smallest games",
+            title="Influence of one agent on another, recovered from play with a known coupling.",
+            reproduces="Jaques et al. 2019, section 4, in the smallest game",
             presets=influence.PRESETS,
             run=influence.run,
             claims=claims_of(measures, "influence.toml"),
-            figures=influence_figures.figures,
-            progress=influence.progress,
+            figures=figures.influence,
         ),
     ),
 )

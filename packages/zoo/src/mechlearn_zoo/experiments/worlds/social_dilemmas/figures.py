@@ -1,23 +1,12 @@
 """What all agents of a world eat together, on the way and at the end, and what is said to each other."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, colour, panels
 from mechlearn_zoo.experiments.worlds.social_dilemmas.settings import ARMS
+from mechlearn_zoo.learners.plots import Figure, columns, level
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_LABELS = {
-    "none": "the reward",
-    "influence": "and influence",
-    "alone": "influence alone",
-    "surprise": "and surprise",
-}
+_LABELS = {"none": "the reward", "influence": "and influence", "alone": "influence alone", "surprise": "and surprise"}
 _TITLES = {"harvest": "Harvest", "cleanup": "Cleanup"}
 _LINES = {"random": ":", "greedy": "--", "careful": "-."}
 
@@ -37,16 +26,28 @@ def figures(rows: Rows) -> dict[str, Figure]:
             curves = [[float(one) for one in group[arm]] for group in found.by("seed").values()]
             band(axis, steps, curves, _LABELS[arm], colour(index))
         for group, line in _LINES.items():
-            level = float(np.median(rows.where(kind="script", world=world, group=group)["reward"]))
-            axis.axhline(level, color=COLOURS["reference"], linestyle=line, linewidth=1.0)
+            apples = float(np.median(rows.where(kind="script", world=world, group=group)["reward"]))
+            level(axis, apples, style=line)
         axis.set(title=title, xlabel="update", ylim=(0, None))
     axes[0].set_ylabel("apples of all")
     last = axes[2]
-    for index, arm in enumerate(ARMS):
-        for place, world in enumerate(_TITLES):
-            values = [float(one) for one in rows.where(kind="final", world=world, arm=arm)["influence"]]
-            x = np.full(len(values), place + 0.18 * (index - 1.5))
-            last.plot(x, values, "o", color=colour(index), markersize=3.5, label=None if place else _LABELS[arm])
-    last.set(title="Influence", ylabel="nats a step", xticks=[0, 1], xticklabels=list(_TITLES.values()), ylim=(0, None))
+    ends = rows.where(kind="final")
+    found = {
+        (_LABELS[arm], colour(index)): [ends.where(world=world, arm=arm)["influence"] for world in _TITLES]
+        for index, arm in enumerate(ARMS)
+    }
+    columns(last, list(_TITLES.values()), found)
+    last.set(title="Influence", ylabel="nats a step", ylim=(0, None))
     last.legend(fontsize=6, title="paid for", title_fontsize=6)
     return {"dilemmas": figure}
+
+
+def influence(rows: Rows) -> dict[str, Figure]:
+    """Draw measured against true influence, every seed."""
+    caption = "Influence measured by a model of others against the true one, a dot a seed and coupling; dotted, equal."
+    figure, (axes,) = panels(caption=caption, width=3.6, height=3.0)
+    top = max(rows["true"]) * 1.05 + 0.01
+    axes.plot([0, top], [0, top], color=COLOURS["reference"], linestyle=":")
+    axes.plot(rows["true"], rows["measured"], "o", color=COLOURS["ours"])
+    axes.set(xlabel="true (nats)", ylabel="measured")
+    return {"influence": figure}

@@ -18,7 +18,7 @@ from mechlearn_zoo.experiments.worlds.social_dilemmas.scripts import careful, sc
 from mechlearn_zoo.experiments.worlds.social_dilemmas.settings import ARMS, Config, worlds
 from mechlearn_zoo.methods.control.returns import linear_recurrence
 from mechlearn_zoo.nn.categorical import chosen
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream, stream
 
 LOOKS = 10
 """How often a training is looked at, each arm for itself."""
@@ -48,7 +48,7 @@ def scripts(config: Config, name: str, world: World) -> Iterator[Row]:
 
 def played(config: Config, world: World, group: str, care: tuple[bool, ...] | None) -> Tensor:
     """Return the apples that each scripted agent eats in an episode, mean over worlds, (n,); at random without `care`."""
-    generator = stream(config.seed, "scripted")
+    generator = same_stream(config.seed)
     state, eaten = begin(world, config.tested, generator), torch.zeros(config.tested, world.agents)
     saved = checkpoint(group, generator, *state, eaten)
     for done in range(saved.done + 1, config.episode + 1):
@@ -179,7 +179,7 @@ def look(config: Config, world: World, speakers: Speakers, share: float, stoppin
         return
     # The same worlds at every look; those of the test are as at the end.
     validation = episode(config, world, speakers, stream(config.seed, "validation")).tolist()
-    found = episode(config, world, speakers, stream(config.seed, "test")).tolist()
+    found = episode(config, world, speakers, same_stream(config.seed)).tolist()
     for one, before, reward in zip(stopping.values(), validation, found, strict=True):
         one.look(share, before, {"reward": reward})
 
@@ -199,7 +199,7 @@ def tested(config: Config, name: str, world: World, speakers: Speakers, stopping
 
     Beside the apples at the end are those where validation was best.
     """
-    generator = stream(config.seed, "test")
+    generator = same_stream(config.seed)
     talk, rounds = quiet(world, speakers, config.tested, generator), config.episode // config.horizon
     found = torch.zeros(4, len(ARMS))
     for now in range(rounds):

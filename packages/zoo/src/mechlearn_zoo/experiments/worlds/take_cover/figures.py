@@ -1,17 +1,10 @@
 """Returns in dream and world, how they were evolved, a dream beside the world, and what V makes of a frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from claimlab import COLOURS, Animation, Rows, colour, number, panels
 from mechlearn_zoo.experiments.worlds.take_cover import films
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Figure, first_seed, level, picture
 
 WORDS = {"z": "z", "z-h": "[z, h]", "z-untrained": "[z, untrained h]"}
 """What a controller sees, by its method's name."""
@@ -32,8 +25,8 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
 
 
 def label(name: str) -> str:
-    """Return what stands below a controller that was evolved in the world, or in a dream of rooms."""
-    return name.replace("rooms, ", "dream\nof rooms,\n") if name.startswith("rooms") else f"world,\n{WORDS[name]}"
+    """Return what stands below a controller that was evolved in the world."""
+    return f"world,\n{WORDS[name]}"
 
 
 def draw_returns(rows: Rows) -> Figure:
@@ -47,15 +40,15 @@ def draw_returns(rows: Rows) -> Figure:
     for place, name in enumerate(names):
         ends = rows.where(kind="final", method=name)
         x = place + np.linspace(-0.15, 0.15, len(ends)) if len(ends) > 1 else np.array([place])
-        dreamt = name.startswith(("dream", "rooms"))
+        dreamt = name.startswith("dream")
         if dreamt:
             axes.plot(x, ends["virtual"], "o", mfc="none", color=COLOURS["ours"], label="in the dream" if not place else None)
         axes.plot(x, ends["actual"], "o", color=COLOURS["ours" if dreamt else "baseline"])
         axes.hlines(float(np.mean(ends["actual"])), place - 0.25, place + 0.25, color=COLOURS["ink"], linewidth=1.2)
     for name in ("random", "still"):
-        level = float(np.mean(rows.where(kind="reference", method=name)["actual"]))
-        axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=1)
-        axes.annotate(name, (-0.45, level), va="bottom", fontsize=8, color=COLOURS["reference"])
+        steps = float(np.mean(rows.where(kind="reference", method=name)["actual"]))
+        level(axes, steps, style="--")
+        axes.annotate(name, (-0.45, steps), va="bottom", fontsize=8, color=COLOURS["reference"])
     labels = [name.replace("dream", "dream,\ntemper-\nature") if name.startswith("dream") else label(name) for name in names]
     axes.set_xticks(range(len(names)), labels)
     axes.set(ylabel="return", ylim=(0, None), xlim=(-0.5, len(names) - 0.4))
@@ -74,7 +67,7 @@ def draw_evolution(rows: Rows) -> Figure:
         some = curves.where(method=name)
         x = sorted({int(number(row, "generation")) for row in some})
         y = [float(np.mean(some.where(generation=g)["mean"])) for g in x]
-        dreamt = name.startswith(("dream", "rooms"))
+        dreamt = name.startswith("dream")
         axes.plot(x, y, "-" if dreamt else "--", color=colour(index), label=name if dreamt else label(name).replace("\n", " "))
     axes.set(xlabel="generation", ylabel="mean return", ylim=(0, None))
     axes.legend(fontsize=7.5)
@@ -84,7 +77,7 @@ def draw_evolution(rows: Rows) -> Figure:
 def filmed(rows: Rows) -> tuple[str, dict[str, np.ndarray]]:
     """Return the dream at the highest temperature of the first seed that has a film: its title, and both sides' pictures."""
     found = rows.where(kind="film")
-    own = found.where(seed=found[0]["seed"]) if "seed" in found[0] else found
+    own = first_seed(found)
     name = str(own[-1]["method"])
     sides = {str(one["side"]): films.decode(str(one["pictures"]), int(number(one, "frames"))) for one in own.where(method=name)}
     return name.replace("dream", "dream, temperature"), sides
@@ -102,7 +95,7 @@ def draw_strip(rows: Rows) -> Figure:
     steps = np.linspace(0, min(len(film) for film in sides.values()) - 1, SHOWN).round().astype(int)
     for index, (axis, step) in enumerate(zip(axes, [*steps, *steps], strict=True)):
         side = "dream" if index < SHOWN else "world"
-        show(axis, sides[side][step])
+        picture(axis, sides[side][step], framed=True)
         if index < SHOWN:
             axis.set_title(f"step {step}", fontsize=9, loc="center", pad=4)
         if index % SHOWN == 0:
@@ -130,16 +123,6 @@ def draw_seen(rows: Rows) -> Figure:
         f"is the median's, {100 * number(row, 'lost'):.0f} % of its energy. One seed, in sixteen shades a colour.",
     )  # fmt: skip
     pictures = films.decode_colours(str(row["pictures"]), int(number(row, "frames")))
-    for axis, picture, title in zip(axes, pictures, ("the world's frame", "V's picture of it"), strict=True):
-        show(axis, picture)
-        axis.set_title(title)
+    for axis, pixels, title in zip(axes, pictures, ("the world's frame", "V's picture of it"), strict=True):
+        picture(axis, pixels, title, framed=True)
     return figure
-
-
-def show(axis: Axes, picture: np.ndarray) -> None:
-    """Draw a picture in a frame, without ticks."""
-    axis.imshow(picture, interpolation="nearest")
-    axis.set(xticks=[], yticks=[])
-    axis.grid(visible=False)
-    for spine in axis.spines.values():
-        spine.set_visible(True)

@@ -1,7 +1,6 @@
 """A dream beside the world, and a frame beside what V makes of it, as text for rows and as pictures."""
 
 import base64
-import io
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +12,7 @@ from torch import Generator, Tensor
 
 from claimlab import Row
 from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
+from mechlearn_zoo.learners.films import gif
 from mechlearn_zoo.methods.worlds.acting import LinearController, Seen, Watched, World
 from mechlearn_zoo.methods.worlds.dreaming import DreamState, DreamWorld
 from mechlearn_zoo.nn.autoencoders import ConvVAE
@@ -89,7 +89,7 @@ def decode(text: str, count: int) -> np.ndarray:
 
 def beside(left: np.ndarray, right: np.ndarray, titles: tuple[str, str], scale: int = 9) -> bytes:
     """Return a GIF of two films, each with its title; the shorter one stands still at its last frame."""
-    frames: list[Image.Image] = []
+    frames: list[np.ndarray] = []
     for t in range(max(len(left), len(right))):
         pair = [film[min(t, len(film) - 1)].repeat(scale, 0).repeat(scale, 1) for film in (left, right)]
         gap = np.full((pair[0].shape[0], 3 * scale, 3), 200, dtype=np.uint8)
@@ -98,7 +98,5 @@ def beside(left: np.ndarray, right: np.ndarray, titles: tuple[str, str], scale: 
         for place, (title, film) in enumerate(zip(titles, (left, right), strict=True)):
             words = title if t < len(film) - 1 else f"{title}: over" if len(film) <= t + 1 else title
             draw.text((5 + place * (pair[0].shape[1] + gap.shape[1]), 4), words, fill=(0, 0, 0))
-        frames.append(image.convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
-    buffer = io.BytesIO()
-    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=120, loop=0, disposal=1)
-    return buffer.getvalue()
+        frames.append(np.asarray(image))
+    return gif(frames, 120)

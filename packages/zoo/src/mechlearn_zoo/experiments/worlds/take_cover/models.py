@@ -6,9 +6,9 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.utils import clip_grad_value_
 
-from claimlab import checkpoint
 from mechlearn_zoo.experiments.worlds.take_cover.playing import Episodes
 from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.worlds.world_model import MixtureRNN, memory_loss
 from mechlearn_zoo.nn.autoencoders import ConvVAE, Encoded, sample_latent, vae_loss
 
@@ -30,28 +30,15 @@ class Latents(NamedTuple):
 def train_vision(config: Config, frames: Tensor, generator: Generator) -> ConvVAE:
     """Train V on bytes (m, c, h, w): Adam, the rate falling to nothing along a cosine."""
     decoder = "published" if config.world != "ours" else "mirrored"
-    vision = ConvVAE(
-        frames.shape[1],
-        frames.shape[-1],
-        config.latent,
-        generator,
-        config.widths,
-        decoder,
-        float(frames[:4096].float().mean() / 255),
-    )
+    mean = float(frames[:4096].float().mean() / 255)
+    vision = ConvVAE(frames.shape[1], frames.shape[-1], config.latent, generator, config.widths, decoder, mean)
     optimizer = torch.optim.Adam(vision.parameters(), config.vision_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.vision_steps)
-    saved = checkpoint("V", vision, optimizer, schedule, generator)
-    for step in range(saved.done, config.vision_steps):
+    for _ in kept_steps("V", config.vision_steps, vision, optimizer, schedule, generator):
         x = frames[torch.randint(len(frames), (64,), generator=generator)].float() / 255
         encoded = vision.encode(x)
         x_hat = vision.decode(sample_latent(encoded, generator))
-        optimizer.zero_grad()
-        vae_loss(x, x_hat, encoded, reconstruction=config.reconstruction).mean().backward()
-        optimizer.step()
-        schedule.step()
-        saved.keep(step + 1)
-    saved.stay()
+        descend(optimizer, vae_loss(x, x_hat, encoded, reconstruction=config.reconstruction).mean(), schedule)
     return vision.eval().requires_grad_(False)
 
 
@@ -73,16 +60,13 @@ def train_memory(config: Config, memory: MixtureRNN, data: Latents, generator: G
     """Train M: Adam, gradients clamped to [-1, 1], latents drawn afresh in every step."""
     optimizer = torch.optim.Adam(memory.parameters(), config.memory_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.memory_steps)
-    saved = checkpoint("M", memory, optimizer, schedule, generator)
-    for step in range(saved.done, config.memory_steps):
+    for _ in kept_steps("M", config.memory_steps, memory, optimizer, schedule, generator):
         some = data.rows(torch.randint(len(data.actions), (config.memory_batch,), generator=generator))
         optimizer.zero_grad()
         predict_loss(memory, some, generator).backward()
         clip_grad_value_(memory.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-        saved.keep(step + 1)
-    saved.stay()
     memory.eval().requires_grad_(False)
 
 

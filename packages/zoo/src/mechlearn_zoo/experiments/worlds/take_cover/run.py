@@ -4,14 +4,13 @@ All controllers have equal generations, populations and trials. Those of a dream
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
 from claimlab import Row, number, part
-from mechlearn_zoo.experiments.worlds.take_cover import films, models, rooms
+from mechlearn_zoo.experiments.worlds.take_cover import films, models
 from mechlearn_zoo.experiments.worlds.take_cover.playing import Episodes, Policy, brownian, record, thirds
 from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
 from mechlearn_zoo.experiments.worlds.take_cover.simulated import car_racing, doom
@@ -20,7 +19,6 @@ from mechlearn_zoo.methods.worlds.acting import LinearController, Watched, World
 from mechlearn_zoo.methods.worlds.dreaming import DreamWorld
 from mechlearn_zoo.methods.worlds.evolving import evolve
 from mechlearn_zoo.methods.worlds.world_model import energy_lost
-from mechlearn_zoo.tasks.streams import stream
 
 SHOWN_EVERY = 5
 """Generations between two rows of an evolution."""
@@ -44,11 +42,10 @@ def run(config: Config) -> Iterator[Row]:
     data = models.encode(vision, episodes)
     scale = data.encoded.mean[:, :-1][data.mask].std(0).clamp(min=1e-3)
     memory, untrained = (models.make_memory(config, episodes.actions.shape[-1], generator) for _ in range(2))
-    if config.temperatures or config.in_world:  # else rooms are all that is left, which have an M of their own
-        models.train_memory(config, memory, data.rows(~held_out), generator)
-        for name, one in (("trained", memory), ("untrained", untrained.eval().requires_grad_(False))):
-            loss = float(models.predict_loss(one, data.rows(held_out), generator))
-            yield {"kind": "memory", "memory": name, "loss": loss, "auc": models.end_auc(one, data.rows(held_out))}
+    models.train_memory(config, memory, data.rows(~held_out), generator)
+    for name, one in (("trained", memory), ("untrained", untrained.eval().requires_grad_(False))):
+        loss = float(models.predict_loss(one, data.rows(held_out), generator))
+        yield {"kind": "memory", "memory": name, "loss": loss, "auc": models.end_auc(one, data.rows(held_out))}
     yield from part("references", references(config, world))
     for temperature in config.temperatures:
         dream = DreamWorld(memory, data.encoded.mean[:, 0], temperature, scale=scale)
@@ -57,18 +54,6 @@ def run(config: Config) -> Iterator[Row]:
     for name in config.in_world:
         own = Watched(world, vision, {"z": None, "z-h": memory, "z-untrained": untrained}[name], scale)
         yield from part(name, evolved(config, name, own, own))
-    further = models.encode(vision, again(config, world)) if config.rooms and config.looks else None
-    for found in rooms.trained(config, data.rows(~held_out), data.rows(held_out), further) if config.rooms else ():
-        yield found.row
-        name, unfilmed = f"rooms, {found.row['rule']}", replace(config, film=0)
-        sides = [
-            (DreamWorld(memory, data.encoded.mean[:, 0], scale=scale), Watched(world, vision, memory, scale))
-            for memory in (found.silent, found.stopped or found.silent)
-        ]
-        if further is None:
-            yield from part(name, evolved(unfilmed, name, *sides[0]))
-        else:
-            yield from part(name, evolved_twice(unfilmed, name, sides[0], sides[1] if found.stopped else None))
 
 
 def make_world(config: Config) -> Any:  # noqa: ANN401  # three classes of one protocol
@@ -85,13 +70,6 @@ def recorded(config: Config, world: Any, generator: Generator) -> Episodes:  # n
     counts += [config.episodes % config.lanes] if config.episodes % config.lanes else []
     parts = [record(world, count, config.steps, policy, generator) for count in counts]
     return Episodes(*(torch.cat(some) for some in zip(*parts, strict=True)))
-
-
-def again(config: Config, world: Any) -> Episodes:  # noqa: ANN401
-    """Return as many episodes of the random policy as are held out, another draw: nothing is trained or judged on them."""
-    return recorded(
-        replace(config, episodes=max(10, config.episodes // 10)), world, stream(config.seed, "validation", "episodes")
-    )
 
 
 def references(config: Config, world: Any) -> Iterator[Row]:  # noqa: ANN401
@@ -148,20 +126,6 @@ def evolved(config: Config, name: str, world: World, real: Watched) -> Iterator[
         yield from films.rows(config, name, controller, found.mean[None], world, real)
 
 
-def evolved_twice(
-    config: Config, name: str, ends: tuple[World, Watched], stopped: tuple[World, Watched] | None
-) -> Iterator[Row]:
-    """Yield a controller's way and returns, and beside them those of one from the dream of an M that validation has stopped.
-
-    Where it stops at the end, None, both are one.
-    """
-    finals = [row for row in evolved(config, name, *stopped) if row["kind"] == "final"] if stopped else []
-    for row in evolved(config, name, *ends):
-        final = finals[0] if finals else row
-        beside: Row = {f"stopped_{key}": final[key] for key in ("virtual", "actual")} if row["kind"] == "final" else {}
-        yield {**row, **beside}
-
-
 def returns(config: Config, controller: LinearController, candidates: Tensor, world: World, episodes: int, seed: int) -> Tensor:
     """Return (p, e) returns; simulators in parts of a few, whose seeds are the same for each candidate."""
     if not isinstance(world, Watched) or config.world == "ours":
@@ -197,7 +161,6 @@ def _some(episodes: Episodes, index: Tensor) -> Episodes:
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     methods = [f"dream {temperature:g}" for temperature in config.temperatures] + list(config.in_world)
-    methods += [f"rooms, {rule}" for rule in rooms.RULES] if config.rooms else []
     if row["kind"] in ("generation", "final") and row["method"] in methods:
         share = number(row, "generation") / config.generations if row["kind"] == "generation" else 1.0
         return 0.3 + 0.7 * (methods.index(str(row["method"])) + share) / len(methods), str(row["method"])

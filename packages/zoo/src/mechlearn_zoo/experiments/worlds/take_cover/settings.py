@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, MinLen
 
-from claimlab import Positive, Preset, Share, check_limits
+from claimlab import Positive, Preset, check_limits
 
 Whole = Annotated[int, Ge(1)]
 
@@ -52,14 +52,6 @@ class Config:
     """Of the dreams that a controller is evolved in; none: there is no dream."""
     in_world: tuple[Literal["z", "z-h", "z-untrained"], ...] = ("z", "z-h", "z-untrained")
     """What controllers that are evolved in the world see: z, z and M's h, z and an untrained M's h; none: it is left out."""
-    rooms: Annotated[int, Ge(0)] = 8
-    """Rooms with alarms that an M is trained in, once by averaging and once by the AND-mask; 0: it is left out."""
-    room_threshold: Share = 0.8
-    """The AND-mask's; with eight rooms all have to agree."""
-    room_steps: Whole = 140
-    """Training steps of these, of as many episodes as M's."""
-    looks: Annotated[int, Ge(0)] = 0
-    """At each M of rooms while it trains, for where further new rooms stop it; 0: it is read at its end alone."""
     population: Annotated[int, Ge(4)] = 24
     """Candidates of a generation."""
     trials: Whole = 6
@@ -101,8 +93,6 @@ DOOM = Config(
     generations=80,
     sigma=0.1,
     horizon=525,
-    rooms=0,
-    room_steps=200,
     tested=100,
     film=0,
 )
@@ -135,8 +125,6 @@ CAR = replace(
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
-    # What `quick` has of rooms, on the same seeds, and both M also where validation stops them.
-    "rooms": Preset(Config(temperatures=(), in_world=(), film=0, looks=20), seeds=6),
     "doom": Preset(DOOM, seeds=3),
     "paper": Preset(PAPER, seeds=3),
     "car": Preset(CAR, seeds=3),

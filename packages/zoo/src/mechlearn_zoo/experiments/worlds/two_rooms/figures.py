@@ -1,26 +1,16 @@
 """Abstract states coloured on the plane, with a plan from one room to the other."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from claimlab import COLOURS, Rows, colour, number, panels
+from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.worlds.two_rooms.run import SIDE
 from mechlearn_zoo.experiments.worlds.two_rooms.two_rooms import TwoRooms
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mechlearn_zoo.learners.plots import Axes, Figure, first_seed, lines_of_dots, picture
 
 TITLES = {
-    "causal": "Causal InfoGAN",
-    "no-information": "without information",
-    "infogan": "InfoGAN, single points",
-    "contrastive": "contrastive",
-    "k-means": "k-means",
-}
+    "causal": "Causal InfoGAN", "no-information": "without information", "infogan": "InfoGAN, single points",
+    "contrastive": "contrastive", "k-means": "k-means",
+}  # fmt: skip
 
 PALE = ("#9ecae1", "#fdae6b", "#a1d99b", "#f4a6a6", "#bcbddc", "#d9b99b", "#f7b6d2", "#d9d9d9", "#dbdb8d", "#9edae5")
 """Colours of states, lighter than what is drawn on them."""
@@ -35,10 +25,8 @@ def draw_states(rows: Rows) -> Figure:
     """Draw a panel a way."""
     from matplotlib.colors import ListedColormap  # noqa: PLC0415  # a worker starts without it
 
+    rows = first_seed(rows)
     grids = rows.where(kind="grid")
-    if "seed" in grids[0]:
-        rows = rows.where(seed=grids[0]["seed"])
-        grids = rows.where(kind="grid")
     figure, axes = panels(
         len(grids),
         caption="Each way's abstract states, one colour each, on the plane of two rooms with a wall (black) and a gap; "
@@ -50,15 +38,8 @@ def draw_states(rows: Rows) -> Figure:
         name = str(row["method"])
         letters = np.frombuffer(str(row["states"]).encode(), dtype=np.uint8).reshape(SIDE, SIDE) - ord("a")
         cmap = ListedColormap([PALE[index % len(PALE)] for index in range(int(letters.max()) + 1)])
-        axis.imshow(
-            letters,
-            origin="lower",
-            extent=(-1, 1, -1, 1),
-            cmap=cmap,
-            interpolation="nearest",
-            vmin=0,
-            vmax=max(1, letters.max()),
-        )
+        extent, most = (-1, 1, -1, 1), max(1, letters.max())
+        picture(axis, letters, TITLES[name], origin="lower", extent=extent, cmap=cmap, vmin=0, vmax=most)
         _draw_wall(axis)
         path = rows.where(kind="plan", method=name)
         if path:
@@ -66,9 +47,7 @@ def draw_states(rows: Rows) -> Figure:
             axis.plot(x, y, "-", color=COLOURS["ink"], linewidth=1)
             axis.plot(x[1:-1], y[1:-1], ".", color=COLOURS["ink"], markersize=4)
             axis.plot(x[0], y[0], "o", x[-1], y[-1], "s", color=COLOURS["ink"], markersize=5)
-        axis.set_title(TITLES[name], fontsize=7.5)
-        axis.set(xticks=[], yticks=[], xlim=(-1, 1), ylim=(-1, 1))
-        axis.grid(visible=False)
+        axis.set(xlim=(-1, 1), ylim=(-1, 1))
     return figure
 
 
@@ -91,11 +70,8 @@ def draw_scores(rows: Rows) -> Figure:
     )
     names = [name for name in TITLES if finals.where(method=name)]
     for axis, (key, title) in zip(axes, keys.items(), strict=True):
-        for place, name in enumerate(names):
-            values = [number(row, key) for row in finals.where(method=name)]
-            axis.plot(values, place + np.linspace(-0.12, 0.12, len(values)), "o", color=colour(place), markersize=4)
-        axis.set_yticks(range(len(names)), [TITLES[name] for name in names] if axis is axes[0] else [""] * len(names))
-        axis.set(title=title, xlim=(-0.03, 1.03))
-        axis.title.set_fontsize(9)
-        axis.invert_yaxis()
+        found = {TITLES[name]: (finals.where(method=name)[key], colour(place)) for place, name in enumerate(names)}
+        lines_of_dots(axis, found, named=axis is axes[0])
+        axis.set_title(title, fontsize=9)
+        axis.set_xlim(-0.03, 1.03)
     return figure

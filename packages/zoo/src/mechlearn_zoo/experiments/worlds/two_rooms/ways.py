@@ -9,10 +9,10 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax, logsigmoid, one_hot, softmax
 
-from claimlab import checkpoint
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.worlds.two_rooms.looks import Looks
 from mechlearn_zoo.experiments.worlds.two_rooms.settings import Config
+from mechlearn_zoo.learners.descent import descend_apart, kept_steps
 from mechlearn_zoo.methods.worlds.infogan import CausalInfoGAN, OneHot, TransitionTable, pair_losses
 
 SAMPLES = 24
@@ -75,19 +75,14 @@ def causal_infogan(
         centres = _centres(read, pairs, count)
         return Abstraction(read, table.probabilities(), decode, centres, networks.discriminator, float(recent))
 
-    saved = checkpoint("training", *networks[:4], *optimizers, *schedules, recent, generator, looks)
-    for done in range(saved.done, config.steps):
+    for done in kept_steps("training", config.steps, *networks[:4], *optimizers, *schedules, recent, generator, looks):
         some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
         losses = pair_losses(networks, some, generator, noise, jitter=0.02)
-        _step(optimizers[0], losses.discriminator, list(networks.discriminator.parameters()))
+        descend_apart(optimizers[0], losses.discriminator, schedules[0])
         losses = pair_losses(networks, some, generator, noise, jitter=0.02)
-        _step(optimizers[1], losses.generator - information * losses.information, made)
-        for schedule in schedules:
-            schedule.step()
+        descend_apart(optimizers[1], losses.generator - information * losses.information, schedules[1])
         recent += 0.01 * (float(losses.discriminator.detach()) - recent)
         looks.look((done + 1) / config.steps, make)
-        saved.keep(done + 1)
-    saved.stay()
     for network in networks[:4]:
         cast(nn.Module, network).requires_grad_(False)
     return make()
@@ -107,20 +102,16 @@ def infogan(config: Config, pairs: Tensor, generator: Generator, looks: Looks[Ab
     def make() -> Abstraction:
         return counted(lambda points: posterior(points).argmax(-1), pairs, count)
 
-    saved = checkpoint("training", made_by, judge, posterior, *optimizers, *schedules, generator, looks)
-    for done in range(saved.done, config.steps):
+    for done in kept_steps("training", config.steps, made_by, judge, posterior, *optimizers, *schedules, generator, looks):
         real = pairs[torch.randint(len(pairs), (256,), generator=generator), 0]
         code = states.sample(len(real), generator)
         made = made_by(torch.cat((torch.randn(len(real), noise, generator=generator), code), -1))
         shaken = [one + 0.02 * torch.randn(one.shape, generator=generator) for one in (real, made.detach(), made)]
-        _step(optimizers[0], -logsigmoid(judge(shaken[0])).mean() - logsigmoid(-judge(shaken[1])).mean(), parts[0])
+        fooled = -logsigmoid(judge(shaken[0])).mean() - logsigmoid(-judge(shaken[1])).mean()
+        descend_apart(optimizers[0], fooled, schedules[0])
         bound = states.log_posterior(posterior(made), code).mean()
-        _step(optimizers[1], -logsigmoid(judge(shaken[2])).mean() - config.information * bound, parts[1])
-        for schedule in schedules:
-            schedule.step()
+        descend_apart(optimizers[1], -logsigmoid(judge(shaken[2])).mean() - config.information * bound, schedules[1])
         looks.look((done + 1) / config.steps, make)
-        saved.keep(done + 1)
-    saved.stay()
     posterior.requires_grad_(False)
     return make()
 
@@ -133,23 +124,18 @@ def contrastive(config: Config, pairs: Tensor, generator: Generator, looks: Look
     count = config.states
     posterior = relu_mlp((config.seen, config.hidden, config.hidden, count), generator)
     table = TransitionTable(count, config.stay)
-    parameters = [*posterior.parameters(), *table.parameters()]
-    optimizer = torch.optim.Adam(parameters, 1e-3)
+    optimizer = torch.optim.Adam([*posterior.parameters(), *table.parameters()], 1e-3)
     schedule = _falling(optimizer, config.steps)
 
     def make() -> Abstraction:
         return counted(lambda points: log_softmax(posterior(points), -1).argmax(-1), pairs, count)
 
-    saved = checkpoint("training", posterior, table, optimizer, schedule, generator, looks)
-    for done in range(saved.done, config.steps):
+    for done in kept_steps("training", config.steps, posterior, table, optimizer, schedule, generator, looks):
         some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
         here, there = (softmax(posterior(points), -1) for points in some.unbind(1))
         scores = (here @ table.probabilities() @ (there / there.mean(0)).T).clamp(min=1e-8).log()
-        _step(optimizer, cross_entropy(scores, torch.arange(len(some))), parameters)
-        schedule.step()
+        descend_apart(optimizer, cross_entropy(scores, torch.arange(len(some))), schedule)
         looks.look((done + 1) / config.steps, make)
-        saved.keep(done + 1)
-    saved.stay()
     for one in (posterior, table):
         one.requires_grad_(False)
     return make()
@@ -190,9 +176,3 @@ def _centres(read: Callable[[Tensor], Tensor], pairs: Tensor, count: int) -> Ten
 
 def _falling(optimizer: torch.optim.Optimizer, steps: int) -> torch.optim.lr_scheduler.LRScheduler:
     return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: math.exp(math.log(0.05) * step / steps))
-
-
-def _step(optimizer: torch.optim.Optimizer, loss: Tensor, parameters: list[nn.Parameter]) -> None:
-    for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters, allow_unused=True), strict=True):
-        parameter.grad = gradient
-    optimizer.step()

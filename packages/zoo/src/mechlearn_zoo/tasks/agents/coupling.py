@@ -1,17 +1,12 @@
-"""Two agents, one of whom the other may follow: play with a coupling that is known, and states to be signalled.
-
-`coupled_play` is for measurements: B repeats A's last action with a known probability, so that the influence is known in
-closed form. `states` is for a Lewis game (Lewis 1969): a speaker sees a state and says a symbol, a listener hears it and
-names a state.
-"""
+"""Two agents, one of whom follows the other with a known probability: the influence is known in closed form."""
 
 import math
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Generator, Tensor
 
-from mechlearn.arguments import check_generator, check_share, check_whole
+from mechlearn.arguments import check_share, check_whole
 
 
 def coupled_play(seed: int, episodes: int, steps: int, coupling: float, actions: int = 3) -> Int[Tensor, "b t 2"]:
@@ -47,16 +42,3 @@ def true_influence(coupling: float, actions: int = 3) -> float:
     same = coupling + other
     terms = [(same, 1), (other, actions - 1)]
     return sum(count * p * math.log(p * actions) for p, count in terms if p > 0)
-
-
-def states(shape: tuple[int, ...], chances: Float[Tensor, " n"], generator: Generator) -> Int[Tensor, "..."]:
-    """Return states drawn with these chances.
-
-    Raises:
-        TypeError: no generator.
-        ValueError: chances that are negative or add up to 0.
-    """
-    check_generator("generator", generator)
-    if bool((chances < 0).any()) or float(chances.sum()) <= 0:
-        raise ValueError(f"`chances` should be at least 0 and not all 0. Found {chances.tolist()}. Use torch.ones(n).")
-    return torch.multinomial(chances, math.prod(shape), replacement=True, generator=generator).view(shape)

@@ -1,4 +1,4 @@
-"""The actor-critic that the experiments with V-trace train: a torso, action logits, and a value for each task."""
+"""The actor-critic that IMPALA and PopArt train: a torso, action logits and a value per task."""
 
 from collections.abc import Callable
 

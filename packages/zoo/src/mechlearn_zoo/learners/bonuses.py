@@ -1,4 +1,4 @@
-"""Curiosity on vectors: its feature spaces, and its loss beside PPO's."""
+"""Curiosity on vectors: its feature spaces, and what it pays PPO."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,17 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
 from mechlearn.nn.perceptrons import relu_mlp
-from mechlearn_zoo.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, Rollout, VAEFeatures
+from mechlearn_zoo.learners.ppo import DISCOUNT, Bonus
+from mechlearn_zoo.methods.control import (
+    Curiosity,
+    InverseFeatures,
+    Pixels,
+    RandomFeatures,
+    RewardScale,
+    Rollout,
+    VAEFeatures,
+    scaled,
+)
 
 
 class Forward(nn.Module):
@@ -40,3 +50,20 @@ def losses_of(curious: Curiosity, rollout: Rollout) -> Callable[[Tensor], Tensor
     """Return the mean loss of a forward model and its features on rows of a flat roll-out."""
     pairs, actions = torch.stack((rollout.observations[:-1], rollout.observations[1:])).flatten(1, 2), rollout.actions.flatten()
     return lambda rows: curious.losses(pairs[:, rows], actions[rows][None]).mean()
+
+
+def curious(curiosity: Curiosity, envs: int) -> Bonus:
+    """Return a bonus for `ppo.learn`: curiosity's, over the deviation of its discounted sums; its networks learn beside PPO.
+
+    Args:
+        curiosity: whose parameters the optimiser has, too.
+        envs: how many environments are acted in.
+    """
+    scale = RewardScale(torch.zeros(envs))
+
+    def bonus(rollout: Rollout) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        nonlocal scale
+        paid, scale = scaled(scale, curiosity.bonus(rollout.observations, rollout.actions), DISCOUNT)
+        return paid.float(), losses_of(curiosity, rollout)
+
+    return bonus

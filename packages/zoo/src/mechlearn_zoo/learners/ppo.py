@@ -1,17 +1,26 @@
-"""What the experiments with bonuses share: a policy and a critic on vectors, and PPO's update as in the published code."""
+"""PPO (Schulman et al. 2017) on rewards or on a bonus alone: a policy and a critic on vectors, and an update per roll-out.
 
-from collections.abc import Callable
+for rollout in learn(envs, model, optimizer, 128, generator, curious(curiosity("random", 4, 2, 64, generator), 8)):
+print(rollout.rewards.sum())
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor, nn
 
 from mechlearn.nn.perceptrons import relu_mlp
-from mechlearn_zoo.methods.control import Rollout, gae
+from mechlearn_zoo.learners.descent import descend
+from mechlearn_zoo.methods.control import Rollout, Worlds, collect, gae
 
 DISCOUNT, LAMBDA, CLIP, ENTROPY = 0.99, 0.95, 0.2, 0.001
 PASSES, PARTS = 3, 8
 """Over a roll-out, and how many parts a pass has."""
+
+Bonus = Callable[[Rollout], tuple[Tensor, Callable[[Tensor], Tensor] | None]]
+"""From a roll-out to what is paid in place of its rewards, (T, B), and to a loss of what makes the bonus on rows of the flat
+roll-out, None for none."""
 
 
 class Walker(nn.Module):
@@ -65,7 +74,41 @@ def update(
     flat = ((advantages - advantages.mean()) / (advantages.std() + 1e-8)).flatten()
     for _ in range(PASSES):
         for rows in torch.randperm(len(flat), generator=generator).chunk(PARTS):
-            optimizer.zero_grad()
             own = loss(model, rollout, flat, targets, rows)
-            (own if beside is None else own + beside(rows)).backward()
-            optimizer.step()
+            descend(optimizer, own if beside is None else own + beside(rows))
+
+
+def learn(
+    envs: Worlds,
+    model: Walker,
+    optimizer: torch.optim.Optimizer,
+    steps: int,
+    generator: Generator,
+    bonus: Bonus | None = None,
+) -> Iterator[Rollout]:
+    """Act and learn without end; yield each roll-out when it was learned from.
+
+    Args:
+        envs: gymnasium's vector environments with `AutoresetMode.SAME_STEP`, or tasks of the zoo; observations are vectors.
+        model: policy and critic.
+        optimizer: of both, and of what the bonus trains.
+        steps: of a roll-out in every environment.
+        generator: of actions and of the order of steps.
+        bonus: what is paid; None for the environments' rewards.
+
+    Raises:
+        ValueError: if a bonus is not finite, or has another shape than the rewards.
+    """
+    start = None
+    while True:
+        rollout = collect(envs, model.act, steps, generator, start)
+        start = rollout.observations[-1]
+        paid, beside = (rollout.rewards, None) if bonus is None else bonus(rollout)
+        update(model, optimizer, rollout, paid, generator, beside)
+        yield rollout
+
+
+def endless(rollout: Rollout) -> Rollout:
+    """Return a roll-out that tells of no ends: no value is cut where an episode is over."""
+    none = torch.zeros_like(rollout.terminated)
+    return replace(rollout, terminated=none, truncated=none, final_observations=None)

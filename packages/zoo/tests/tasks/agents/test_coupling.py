@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from mechlearn_zoo.tasks.agents.signalling import coupled_play, states, true_influence
+from mechlearn_zoo.tasks.agents.coupling import coupled_play, true_influence
 
 
 def test_b_follows_as_often_as_said():
@@ -21,24 +21,6 @@ def test_the_influence_is_the_enumeration():
     assert true_influence(0.9) == pytest.approx(wanted, abs=1e-6)
 
 
-def test_states_and_refusals():
-    generator = torch.Generator().manual_seed(0)
-    drawn = states((50, 100), torch.tensor([0.5, 0.5, 0.0]), generator)
-    assert drawn.shape == (50, 100)
-    assert int(drawn.max()) == 1
-    with pytest.raises(ValueError, match="not all 0"):
-        states((2,), torch.zeros(2), generator)
+def test_a_coupling_that_is_no_probability_is_refused():
     with pytest.raises(ValueError, match=r"`coupling` should lie in \[0, 1\]"):
         coupled_play(0, 1, 1, 1.5)
-
-
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda g: states((2,), torch.ones(3), g),
-    ],
-)
-def test_nothing_is_drawn_from_torchs_own_generator(draw):
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        draw(None)
