@@ -15,7 +15,7 @@ CORES  ?= 2
 # the four systems together.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-library extras worlds versions lowest lint docs pages wheel verify soak device clean
+.PHONY: demo test test-library extras worlds launch versions lowest lint docs pages notebooks wheel matrix verify soak device clean
 
 demo: $(STAMP)
 	$(BIN)/mechlearn run spirals --seeds 3 --out runs
@@ -42,8 +42,8 @@ lint: $(STAMP)
 # The tests that need an optional dependency, in an environment of their own that has them all; there a missing one fails.
 # The peers of `mechlearn bench` are not among them: BackPACK brings torchvision, whose wheel does not load beside the CPU torch.
 EXTRAS := .venv-extras
-HAS    := test,paper,worlds,language,integrations,cluster,tracking,postgres,frames
-EVERY   = --editable 'packages/mechlearn[tables,integrations]' --editable 'packages/claimlab[cluster,tracking,postgres,frames]' \
+HAS    := test,paper,worlds,language,integrations,cluster,tracking,postgres,frames,excel,mixed
+EVERY   = --editable 'packages/mechlearn[tables,integrations,excel,mixed]' --editable 'packages/claimlab[cluster,tracking,postgres,frames]' \
 	--editable 'packages/zoo[test,paper,worlds,language]'
 MARKED  = $(shell grep -rlF mark.extra packages docs --include='*.py')
 LEAVE  ?=
@@ -54,6 +54,14 @@ extras: $(EXTRAS)/.installed
 worlds:
 	$(MAKE) extras EXTRAS=build/worlds HAS=test,worlds EVERY="$(call three,test$(comma)worlds)" \
 		LEAVE=packages/zoo/tests/experiments/every/test_paper_presets.py
+
+# The recipes of docs/recipes, started by torchrun, Accelerate, Lightning and Transformers on some ranks of this machine.
+RANKS ?= 2
+launch:
+	$(MAKE) build/launch/.installed EXTRAS=build/launch \
+		EVERY="--editable 'packages/mechlearn[tables,integrations]' --editable packages/claimlab --editable 'packages/zoo[test]'"
+	MECHLEARN_RANKS=$(RANKS) MECHLEARN_EXTRAS=test,integrations build/launch/bin/pytest --durations 10 \
+		docs/tests/test_recipes.py packages/mechlearn/tests/agreement/distributed/test_agreement_on_ranks.py
 
 # The same build of torch as `make` has: what an extra asks for must not bring another one, such as one for CUDA.
 $(EXTRAS)/.installed: $(STAMP)
@@ -96,6 +104,11 @@ pages: $(STAMP)
 	$(BIN)/python docs/tables/papers.py
 	$(BIN)/python docs/tables/seeds.py
 	$(BIN)/python docs/tables/results.py
+	$(BIN)/python docs/tables/guides.py
+
+# The notebooks, from the pages that they repeat, executed.
+notebooks: $(STAMP)
+	$(BIN)/python docs/notebooks/make.py
 
 # Wheels in environments that have no file of the checkout: the library alone trains and says what else to install, with [tables] it
 # answers about a table, and with the other two it runs the main experiment.
@@ -104,16 +117,27 @@ wheel: $(STAMP)
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel packages/mechlearn packages/claimlab packages/zoo
 	$(BIN)/python packages/zoo/tests/wheels.py build/wheel $(PYTHON)
 
+# Each package and extra, from wheel and from sdist, in an empty environment of each Python; every command is run there once.
+matrix: $(STAMP)
+	$(BIN)/python tools/matrix.py build/matrix $(addprefix --python ,$(PYTHONS))
+
 # Makes the first seed of every record again and says whether it still gives the recorded rows. Hours; it goes on where it was.
 verify: $(STAMP)
-	$(BIN)/mechlearn verify --minutes 20 --both
+	$(BIN)/mechlearn verify packages/zoo/results --minutes 20 --both
 
 # What takes too long for `make test`: networks put together at random against one backward pass an environment (about an hour
 # for 10,000; `make test` has a minute of it), and a thousand processes killed.
 CASES ?= 10000
+RUNS  ?= 200
 FIRST ?= 0
 soak: $(STAMP)
 	PYTHONPATH=packages/mechlearn/tests/made_up $(BIN)/python packages/zoo/tests/soak/soak.py $(CASES) $(FIRST)
+	PYTHONPATH=packages/mechlearn/tests/made_up:packages/mechlearn/tests/oracles $(BIN)/python \
+		packages/mechlearn/tests/made_up/situations.py 120
+	PYTHONPATH=packages/mechlearn/tests/made_up:packages/mechlearn/tests/oracles $(BIN)/python \
+		packages/mechlearn/tests/made_up/traced_soak.py $(CASES) $(FIRST) $(RUNS)
+	PYTHONPATH=$(subst $() $(),:,$(addprefix packages/,mechlearn/tests/oracles mechlearn/tests/made_up zoo/tests/oracles \
+		zoo/tests/made_up zoo/tests/made_up/doors)) $(BIN)/python packages/zoo/tests/soak/calls.py $(CASES) $(FIRST)
 	MECHLEARN_KILLS=1000 $(BIN)/pytest packages/claimlab/tests/running/test_kills.py -k random -s
 
 # What computes, with its tensors on a device: "cuda" is a GPU, "pretended" needs none and finds what mixes devices.

@@ -1,12 +1,14 @@
-"""What `make docs` adds to the pages of this folder: the README, the changelog, each experiment's README, the API of each room.
+"""What `make docs` adds to this folder: README, changelog, each experiment's README, and a page for each public name.
 
-Links that lead out of the folder are turned to the generated pages; a link to a source file becomes its name, as the site
-holds no sources. The navigation is made from the listings: a folder named as a room is its system's.
+The navigation of the hand-written pages is in mkdocs.yml. Here its sections *API* and *Zoo* are filled from listings, and pages
+that it does not name join the section *More* of the guides. Links that lead out of the folder are turned to the generated
+pages; a link to a source file becomes its name, as the site holds no sources.
 """
 
 import ast
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,81 +17,119 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "packages" / "mechlearn" / "src" / "mechlearn"
-LAB = ROOT / "packages" / "claimlab" / "src" / "claimlab"
 ZOO = ROOT / "packages" / "zoo" / "src" / "mechlearn_zoo"
-SOURCES = {"mechlearn": LIBRARY.parent, "claimlab": LAB.parent, "mechlearn_zoo": ZOO.parent}
+SOURCES = {name: ROOT / "packages" / folder / "src" for name, folder in
+           (("mechlearn", "mechlearn"), ("claimlab", "claimlab"), ("mechlearn_zoo", "zoo"))}  # fmt: skip
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
-ROOMS = sorted(path for path in LIBRARY.iterdir() if path.stem not in {"__init__", "cli", "__pycache__", "py"})
-ROOMS += [LAB, ZOO / "methods", ZOO / "tasks"]
+FIXED = {"index.md": "README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+DOORS: dict[str, tuple[str, ...]] = {
+    "mechlearn.agreement": (),
+    "mechlearn.agreement.rules": ("required_count",),
+    "mechlearn.agreement.distributed.ddp": ("combine_across_ranks", "HookState", "agreement_hook"),
+    "mechlearn.agreement.distributed.sharded": ("combine_shards", "AgreementReduceScatter"),
+    "mechlearn.agreement.statistics": (),
+    "mechlearn.agreement.torchjd": (),
+    "mechlearn.skips": (),
+    "mechlearn.trajectories": (),
+    "mechlearn.losses": (
+        "BinaryCrossEntropyWithLogits",
+        "BinaryCrossEntropy",
+        "SquaredError",
+        "GaussianNLL",
+        "Ranking",
+        "Rankable",
+    ),
+    "mechlearn.schedules": (),
+    "mechlearn.distill": (),
+    "mechlearn.distill.closed_form": (),
+    "mechlearn.surfaces": (),
+    "mechlearn.penalties": (),
+    "mechlearn.tables": (),
+    "mechlearn.testing": (),
+    "claimlab": (),
+}
+"""Modules that people import from, and the names that they have a page for: all that is public if none is given."""
+BOOST = {
+    "index.md": 8, "start.md": 10, "agreement": 4, "skips": 4, "distill": 4, "own-data.md": 4, "concepts": 3, "recipes": 3,
+    "running": 2, "experiments": 0.5, "claims.md": 0.5, "seeds.md": 0.5,
+}  # fmt: skip
+"""How much the search prefers a page or a folder: guides before names, and names before experiments."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages, and makes the navigation."""
-    guides = sorted(file.src_uri for file in files.documentation_pages())
-    systems, parts = {room.stem for room in ROOMS} - {"methods"}, dict[str, list[str]]()
-    for uri in guides:
-        folder, _, _ = uri.rpartition("/")
-        parts.setdefault(folder, []).append(uri)
-    pages = {"index.md": ROOT / "README.md", "changelog.md": ROOT / "CHANGELOG.md", "contributing.md": ROOT / "CONTRIBUTING.md"}
+    """Add the generated pages, and complete the navigation."""
     experiments: dict[str, list[str]] = {}
+    pages = {uri: ROOT / source for uri, source in FIXED.items()}
     for readme in sorted(ZOO.glob("experiments/*/*/README.md")):
         uri = generated(readme)
         pages[uri] = readme
-        experiments.setdefault(readme.parts[-3].replace("_", " "), []).append(uri)
+        experiments.setdefault(readme.parts[-3].replace("_", " ").capitalize(), []).append(uri)
+    own = {file.src_uri for file in files.documentation_pages()}
     for uri, source in pages.items():
         files.append(File.generated(config, uri, content=relinked(source.read_text(encoding="utf-8"), source, uri)))
-    rooms = []
-    for room in ROOMS:
-        rooms.append(f"api/{room.stem}.md")
-        files.append(File.generated(config, rooms[-1], content=api_of(room)))
-    chapters = {folder: {folder.capitalize(): headed(uris)} for folder, uris in parts.items() if folder}
-    config.nav = [
-        {"Start here": "index.md"},
-        {"Systems": [pages for folder, pages in chapters.items() if folder in systems]},
-        {"Guides": [*parts[""], *(pages for folder, pages in chapters.items() if folder not in systems)]},
-        {"Experiments": [{family.capitalize(): uris} for family, uris in experiments.items()]},
-        {"API": rooms},
-        {"Project": ["changelog.md", "contributing.md"]},
-    ]
+    api = []
+    for door in DOORS:
+        index, *names = entries = api_of(door)
+        for uri, text in entries:
+            files.append(File.generated(config, uri, content=text))
+        api.append({door: [index[0], *({Path(uri).stem.removesuffix("_function"): uri} for uri, _ in names)]})
+    nav = config.nav or []
+    section(nav, "API").extend(api)
+    section(nav, "Zoo").extend({family: uris} for family, uris in experiments.items())
+    section(nav, "Guides").extend({"More": rest} for rest in [sorted(own - set(named(nav)))] if rest)
     return files
 
 
-def headed(uris: list[str]) -> list[str]:
-    """The pages of a folder, its README first: it is the folder's own page."""
-    return sorted(uris, key=lambda uri: (not uri.endswith("README.md"), uri))
+def section(nav: list[object], title: str) -> list[object]:
+    """Return the entries below a title of the navigation."""
+    return next(one[title] for one in nav if isinstance(one, dict) and title in one)
+
+
+def named(nav: object) -> Iterator[str]:
+    """Yield the pages that a navigation names."""
+    if isinstance(nav, str):
+        yield nav
+    for entry in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
+        yield from named(entry)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turns the links of a page of this folder."""
+    """Turn the links of a page of this folder, and let the search show guides before names, and names before experiments."""
     del config, files
+    kind = page.file.src_uri.partition("/")[0]
+    page.meta["search"] = {"boost": BOOST.get(kind, 1)}
     source = page.file.abs_src_path
     return relinked(markdown, Path(source), page.file.src_uri) if source and not page.file.generated_by else markdown
 
 
-def api_of(room: Path) -> str:
-    """A page for each room: what its door gives, the modules that hold it, then the others, as their docstrings say it."""
-    paths = [room] if room.is_file() else sorted(room.rglob("*.py"))
-    names = [".".join(path.relative_to(source_of(path)).with_suffix("").parts).removesuffix(".__init__") for path in paths]
-    given = imported(names[0]) if room.is_dir() else {}
-    door = [f"- [`{name}`][{place}]: {summary(place)}" for name, place in given.items()]
-    homes = {place.rpartition(".")[0] for place in given.values()}
-    head = f"# {names[0]}\n\n{docstring(paths[0] if room.is_file() else room / '__init__.py')}\n\n"
-    if door:
-        head += f"`from {names[0]} import ...` gives\n\n" + "\n".join(door) + "\n\n"
-    modules = [name for name in names if room.is_file() or name != names[0]]
-    modules.sort(key=lambda name: name not in homes)
-    return head + "\n".join(f"::: {name}\n" for name in modules)
+def api_of(door: str) -> list[tuple[str, str]]:
+    """Return the pages of a module with their places: first its list of names, then a page for each."""
+    folder = "api/" + door.replace(".", "/")
+    found = {name: place for name, place in public(door).items() if name in DOORS[door] or not DOORS[door]}
+    uris = {name: place_of(name, [*found]) for name in found}
+    lines = [f"- [`{door}.{name}`]({uris[name]}): {summary(place)}\n" for name, place in found.items()]
+    own = [(f"{folder}/{uris[name]}", f"::: {door}.{name}\n    options:\n      heading_level: 1\n") for name in found]
+    return [(f"{folder}/index.md", f"# {door}\n\n{docstring(door)}\n\n" + "".join(lines)), *own]
 
 
-def source_of(path: Path) -> Path:
-    """The folder that the package of a file lies in."""
-    return next(folder for folder in SOURCES.values() if path.is_relative_to(folder))
+def place_of(name: str, names: list[str]) -> str:
+    """Return the file of a name's page, longer if another differs in capitals alone, which some file systems do not see."""
+    twins = [one for one in names if one.lower() == name.lower()]
+    return f"{name}.md" if name == twins[0] else f"{name}_function.md"
+
+
+def public(door: str) -> dict[str, str]:
+    """Return the names that a module offers, each with the place where it is defined.
+
+    A module offers what it imports as itself, and one that imports nothing so its own functions and classes.
+    """
+    own = [node.name for node in body_of(door) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return imported(door) or {name: f"{door}.{name}" for name in own if not name.startswith("_")}
 
 
 def summary(place: str) -> str:
-    """The first line of what is said about a name: the docstring of a function or class, the string below a constant."""
+    """Return the first line of what is said about a name: its docstring, or the string below a constant."""
     module, _, name = place.rpartition(".")
     nodes = body_of(module)
     for node, below in zip(nodes, [*nodes[1:], ast.Pass()], strict=True):
@@ -101,18 +141,18 @@ def summary(place: str) -> str:
     return ""
 
 
-def docstring(path: Path) -> str:
-    """A module's own."""
-    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+def docstring(module: str) -> str:
+    """Return a module's own."""
+    return ast.get_docstring(ast.Module(body_of(module), [])) or ""
 
 
 def imported(module: str) -> dict[str, str]:
-    """The names that a module imports from mechlearn, and where each is defined, through the doors on the way."""
-    return {name: defined(place.rpartition(".")[0], name, ()) for name, place in sorted(imports_of(module).items())}
+    """Return the names that a module imports as themselves, and where each is defined, through the doors on the way."""
+    return {name: defined(place.rpartition(".")[0], name, ()) for name, place in sorted(imports_of(module, True).items())}
 
 
 def defined(module: str, name: str, above: tuple[str, ...]) -> str:
-    """Where a name that is imported from a module is defined; modules that import each other end the search."""
+    """Return where a name that is imported from a module is defined; modules that import each other end the search."""
     further = imports_of(module).get(name)
     return (
         defined(further.rpartition(".")[0], name, (*above, module)) if further and module not in above else f"{module}.{name}"
@@ -120,31 +160,41 @@ def defined(module: str, name: str, above: tuple[str, ...]) -> str:
 
 
 @cache
-def imports_of(module: str) -> dict[str, str]:
-    """The names that a module itself imports from mechlearn, each with the place it names."""
+def imports_of(module: str, offered: bool = False) -> dict[str, str]:
+    """Return the names that a module imports from our packages, each with its place; `offered`: only those `as` themselves."""
     imports = [
         node
         for node in body_of(module)
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in SOURCES
     ]
-    return {alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    return {
+        alias.name: f"{node.module}.{alias.name}"
+        for node in imports
+        for alias in node.names
+        if not offered or alias.asname == alias.name
+    }
 
 
 @cache
 def body_of(module: str) -> list[ast.stmt]:
-    """A module's statements."""
+    """Return a module's statements."""
+    file = file_of(module)
+    return ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
+
+
+def file_of(module: str) -> Path:
+    """Return a module's file."""
     base = SOURCES[module.partition(".")[0]].joinpath(*module.split("."))
-    file = next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
-    return ast.parse(file.read_text(encoding="utf-8")).body if file else []
+    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
 
 
 def generated(readme: Path) -> str:
-    """The page of an experiment's README."""
+    """Return the page of an experiment's README."""
     return f"experiments/{readme.parts[-3]}/{readme.parts[-2]}.md"
 
 
 def relinked(text: str, source: Path, uri: str) -> str:
-    """A page's text with its links turned to the site's pages; code blocks stay as they are."""
+    """Return a page's text with its links turned to the site's pages; code blocks are unchanged."""
 
     def turn(match: re.Match[str]) -> str:
         target, hash_, anchor = match["target"].partition("#")
@@ -163,10 +213,10 @@ def relinked(text: str, source: Path, uri: str) -> str:
 
 
 def page_of(path: Path) -> str | None:
-    """The site's page for a file of the repository, None where it has none."""
-    fixed = {ROOT / "README.md": "index.md", ROOT / "CHANGELOG.md": "changelog.md", ROOT / "CONTRIBUTING.md": "contributing.md"}
-    if path in fixed:
-        return fixed[path]
+    """Return the site's page for a file of the repository, None if it has none."""
+    for uri, name in FIXED.items():
+        if path == ROOT / name:
+            return uri
     if path.is_relative_to(ROOT / "docs"):
         return str(path.relative_to(ROOT / "docs"))
     readme = path / "README.md" if path.is_dir() else path

@@ -24,7 +24,7 @@ MODULES = {
     "tracking": {"tensorboard": "tensorboard", "mlflow-skinny": "mlflow"},
     "integrations": {
         "lightning": "lightning", "accelerate": "accelerate", "skorch": "skorch", "polars": "polars", "pyarrow": "pyarrow",
-        "skops": "skops",
+        "skops": "skops", "transformers": "transformers",
     },
     "frames": {"pandas": "pandas", "polars": "polars"},
     "postgres": {"pgserver": "pgserver", "psycopg": "psycopg"},

@@ -11,13 +11,17 @@ from matplotlib import pyplot as plt
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.fixture(scope="module")
-def make():
+def script(name):
     mpl.use("Agg")
-    spec = importlib.util.spec_from_file_location("gallery", DOCS / "gallery" / "make.py")
+    spec = importlib.util.spec_from_file_location(name, DOCS / "gallery" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def make():
+    return script("make")
 
 
 def test_each_picture_is_shown(make):
@@ -32,3 +36,13 @@ def test_a_picture_is_drawn(make, name, tmp_path):
     figure.savefig(tmp_path / "picture.png", dpi=30)
     plt.close(figure)
     assert all(panel.get_children() for panel in figure.axes)
+
+
+def test_each_concept_shows_its_picture():
+    pictures = script("concepts").PICTURES
+    shown = {page.stem: re.findall(r"\]\((\w+)\.svg\)", page.read_text()) for page in (DOCS / "concepts").glob("*.md")}
+    assert shown == {name: [name] for name in pictures}
+    for draw in pictures.values():
+        figure = draw()
+        assert all(panel.get_children() for panel in figure.axes)
+        plt.close(figure)

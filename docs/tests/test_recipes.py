@@ -1,8 +1,12 @@
-"""Each recipe trains the same board to the same survivors as the plain loop."""
+"""Each recipe trains the same board to the same survivors as the plain loop, also where its launcher starts it.
+
+MECHLEARN_RANKS says on how many processes, 2 if left out.
+"""
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import types
@@ -13,6 +17,8 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+import oracles
+from held_oracles import whole_gradients
 from mechlearn.agreement import Agreement, AndMask
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.tasks.boards.spirals import Shortcuts, spirals
@@ -38,7 +44,7 @@ def plain():
         for _ in range(20):
             optimizer.zero_grad()
             losses = binary_cross_entropy_with_logits(model(x)[:, 0], y, reduction="none")
-            found.append(agreement.backward(losses, site).survivors)
+            found.append(agreement.backward(losses, site).share_by_parameter)
             optimizer.step()
     return survivors(found)
 
@@ -47,7 +53,7 @@ def survivors(found):
     return torch.tensor([[step[name] for name in sorted(step)] for step in found])
 
 
-@pytest.mark.parametrize("path", [page(path) for path in sorted(FOLDER.glob("*.md"))])
+@pytest.mark.parametrize("path", [page(path) for path in sorted(FOLDER.glob("*.md")) if "```python" in path.read_text()])
 def test_the_same_survivors(path, plain, tmp_path, monkeypatch):
     module = types.ModuleType(f"recipe_{path.stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -65,14 +71,129 @@ def test_the_same_survivors(path, plain, tmp_path, monkeypatch):
         torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6, msg=name)
 
 
+RANKS = int(os.environ.get("MECHLEARN_RANKS", "2"))
+ROOT = Path(__file__).parents[2]
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS))
+ACCELERATE = (
+    "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", str(RANKS), "--num_machines", "1",
+    "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0",
+)  # fmt: skip
+
+FOUND = """
+import json, os, pathlib
+rank = os.environ.get("RANK", os.environ.get("LOCAL_RANK", "0"))
+pathlib.Path(f"found-{rank}.json").write_text(json.dumps(FOUND))
+"""
+"""What the tests add to a script: each process says what it found."""
+
+
+def script(name):
+    """A page's script: its block with a title, or else its Python."""
+    found = FENCE.findall((FOLDER / f"{name}.md").read_text())
+    titled = [code for language, code in found if language == "py"]
+    return titled[0] if titled else "\n".join(code for language, code in found if language == "python")
+
+
+def launch(code, found, launcher, arguments, folder):
+    """Start a script as a shell would, and return what each of its processes found."""
+    (folder / "train.py").write_text(code + FOUND.replace("FOUND", found))
+    source = os.pathsep.join(map(str, ROOT.glob("packages/*/src")))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": source, "TRANSFORMERS_OFFLINE": "1"}
+    command = [sys.executable, *launcher, "train.py", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes) as started:
+        try:
+            said, _ = started.communicate(timeout=560)
+        finally:
+            if started.poll() is None:
+                os.killpg(started.pid, signal.SIGTERM)  # a launcher ends what it has started
+    assert started.returncode == 0, said[-8000:]
+    return [json.loads((folder / f"found-{rank}.json").read_text()) for rank in range(RANKS)]
+
+
 @pytest.mark.xdist_group("processes")
-def test_two_processes(plain, tmp_path):
-    (code,) = [code for language, code in FENCE.findall((FOLDER / "plain.md").read_text()) if language == "py"]
-    (tmp_path / "train.py").write_text(code)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"]
-    source = os.pathsep.join(map(str, Path(__file__).parents[2].glob("packages/*/src")))
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": source}
-    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
-    assert ended.returncode == 0, ended.stderr[-8000:]
-    line = next(line for line in ended.stdout.splitlines() if line.startswith("["))
-    torch.testing.assert_close(survivors(json.loads(line)), plain, rtol=0, atol=1e-6)
+@pytest.mark.parametrize("wrapper", ["ddp", "fsdp2"])
+def test_torchrun(plain, wrapper, tmp_path):
+    for found in launch(script("plain"), "survivors", TORCHRUN, [wrapper], tmp_path):
+        torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
+
+
+@pytest.mark.xdist_group("processes")
+@pytest.mark.extra("integrations", "accelerate")
+def test_accelerate(plain, tmp_path):
+    for found in launch(script("accelerate"), "survivors", ACCELERATE, [], tmp_path):
+        torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
+
+
+@pytest.mark.xdist_group("processes")
+@pytest.mark.extra("integrations", "lightning")
+def test_lightning(plain, tmp_path):
+    code = script("lightning")
+    assert "DEVICES = 1 " in code
+    for found in launch(code.replace("DEVICES = 1 ", f"DEVICES = {RANKS} "), "survivors", (), [], tmp_path):
+        torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
+
+
+STEPS, PASSES = 5, 2
+ARGUMENTS = [
+    "--output_dir", "runs", "--use_cpu", "--gradient_checkpointing", "--max_steps", str(STEPS), "--optim", "sgd",
+    "--learning_rate", "0.3", "--report_to", "none", "--save_strategy", "no", "--disable_tqdm", "true",
+]  # fmt: skip
+KEEP = ["--remove_unused_columns", "false"]
+
+
+def end_to_end(parameters):
+    return torch.cat([torch.as_tensor(parameter).detach().flatten() for parameter in parameters])
+
+
+class Literal:
+    """What an `Agreement` is by its definition, of all of a step's micro-batches; a stand-in for it in a recipe."""
+
+    def __init__(self, model, rule):
+        assert rule.threshold == 0.6
+        self.parameters, self.calls = list(model.parameters()), []
+        self.start = end_to_end(model.parameters())
+
+    def accumulate(self, losses, site, hold):
+        self.calls.append((losses, site))
+
+    def backward(self, losses, site, hold):
+        self.accumulate(losses, site, hold)
+        stacks = whole_gradients(self.calls, self.parameters)
+        for parameter, stack in zip(self.parameters, stacks, strict=True):
+            parameter.grad = oracles.combine("and-mask", stack, "0.6")[0]
+        self.calls.clear()
+
+
+def defined(monkeypatch, folder, arguments):
+    """Where the recipe's model starts and ends on one process, which sees all processes' micro-batches."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["train.py", *ARGUMENTS, "--gradient_accumulation_steps", str(PASSES * RANKS), *arguments])
+    namespace = {"__name__": "recipe"}
+    exec(compile(script("transformers"), "train.py", "exec"), namespace)
+    namespace["Agreement"] = Literal
+    trainer = namespace["main"]()
+    return trainer.agreement.start, end_to_end(trainer.model.parameters())
+
+
+@pytest.mark.xdist_group("processes")
+@pytest.mark.extra("integrations", "transformers", "accelerate")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("precision", "near"), [([], 1e-5), (["--bf16"], 0.1)], ids=["float32", "bfloat16"])
+def test_trainer(precision, near, tmp_path, monkeypatch):
+    """Shuffled batches on all processes, accumulated, with gradient checkpointing."""
+    found = "[parameter.tolist() for parameter in trainer.model.parameters()]"
+    arguments = [*ARGUMENTS, "--gradient_accumulation_steps", str(PASSES), *KEEP, *precision]
+    processes = launch(script("transformers"), found, TORCHRUN, arguments, tmp_path)
+    assert all(other == processes[0] for other in processes)
+    start, expected = defined(monkeypatch, tmp_path, [*KEEP, *precision])
+    assert (end_to_end(processes[0]) - expected).norm() < near * (expected - start).norm()
+
+
+@pytest.mark.xdist_group("processes")
+@pytest.mark.extra("integrations", "transformers", "accelerate")
+@pytest.mark.filterwarnings("ignore")
+def test_a_trainer_drops_the_ids_unless_it_is_told_not_to(tmp_path, monkeypatch):
+    """The page says so; when this fails, its line can go."""
+    with pytest.raises(KeyError, match="site"):
+        defined(monkeypatch, tmp_path, [])

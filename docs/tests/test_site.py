@@ -1,9 +1,11 @@
 """What docs/hooks/site.py makes of links and listings; `make docs` builds the whole site, strictly."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytest.importorskip("mkdocs", reason="needs mechlearn's extra dev")
 
@@ -39,9 +41,27 @@ def test_names_of_a_door_are_found_where_they_are_defined():
     assert site.summary("mechlearn.agreement.rules.and_mask.Nothing") == ""
 
 
-def test_a_room_s_page_begins_with_what_its_door_gives():
-    page = site.api_of(ROOT / "packages/mechlearn/src/mechlearn/skips")
-    modules = [line.removeprefix("::: ") for line in page.splitlines() if line.startswith(":::")]
-    assert "- [`match`][mechlearn.skips.matching.match]: Predict" in page
-    assert modules.index("mechlearn.skips.matching") < modules.index("mechlearn.skips.matchings.paths")
-    assert len(set(modules)) == len(modules)
+def test_every_public_name_has_a_page_without_the_name_of_its_file():
+    (index, text), *names = site.api_of("mechlearn.skips")
+    assert index == "api/mechlearn/skips/index.md"
+    assert "- [`mechlearn.skips.match`](match.md): Predict" in text
+    assert dict(names)["api/mechlearn/skips/match.md"].startswith("::: mechlearn.skips.match\n")
+    assert not any("matching." in page for _, page in names)
+
+
+def test_names_that_differ_in_capitals_have_files_that_do_not():
+    files = [uri.lower() for door in site.DOORS for uri, _ in site.api_of(door)]
+    assert len(set(files)) == len(files)
+    assert "api/mechlearn/surfaces/audit_function.md" in files
+
+
+def test_doors_name_what_exists():
+    assert [name for door, names in site.DOORS.items() for name in names if name not in site.public(door)] == []
+    assert "Linear" in site.public("mechlearn.schedules")
+    assert len(site.api_of("mechlearn.agreement.rules")) == 2
+
+
+def test_the_navigation_names_pages_that_exist():
+    nav = yaml.safe_load(re.sub(r"!!python\S+", "", (ROOT / "mkdocs.yml").read_text()))["nav"]
+    assert [next(iter(tab)) for tab in nav] == ["Start", "Guides", "Tables", "API", "Seeds", "Zoo", "Evidence"]
+    assert [uri for uri in site.named(nav) if uri not in site.FIXED and not (ROOT / "docs" / uri).is_file()] == []
