@@ -26,6 +26,8 @@ MODULES = {
         "lightning": "lightning", "accelerate": "accelerate", "skorch": "skorch", "polars": "polars", "pyarrow": "pyarrow",
         "skops": "skops", "transformers": "transformers",
     },
+    "excel": {"openpyxl": "openpyxl"},
+    "mixed": {"statsmodels": "statsmodels"},
     "frames": {"pandas": "pandas", "polars": "polars"},
     "postgres": {"pgserver": "pgserver", "psycopg": "psycopg"},
     "bench": {

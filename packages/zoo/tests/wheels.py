@@ -35,7 +35,7 @@ def main(folder: Path, python: str) -> None:
     wheels = {path.name.partition("-")[0]: path.resolve() for path in folder.glob("*.whl")}
     assert sorted(wheels) == ["claimlab", "mechlearn", "mechlearn_zoo"], wheels
     held = zipfile.ZipFile(wheels["mechlearn"]).namelist()
-    assert not [name for name in held if "test_" in name or "experiments" in name or "results" in name]
+    assert not [name for name in held if "test_" in name or "experiments" in name or "results/" in name]
     assert "mechlearn/py.typed" in held
     subprocess.run([python, "-m", "venv", "venv"], cwd=folder, check=True)
     constraints = Path("constraints.txt").resolve()

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from mechlearn.arguments.sentences import because, sentence, typed
 
-LARGEST = 2**53
-"""Of whole numbers: up to here floats of 64 bits hold each of them."""
+LARGEST = 2**64 - 1
+"""Of whole numbers: the largest seed that a generator takes."""
 
 
 def check_positive(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
@@ -50,7 +50,7 @@ def check_whole(name: str, value: object, least: int = 0, *, why: str = "", way_
     if int(value) < least:
         raise ValueError(sentence(name, f"be at least {least}{because(why)}", repr(value), way_out))
     if int(value) > LARGEST:
-        raise ValueError(sentence(name, f"be at most 2^53{because(why)}", f"{int(value):.3g}", way_out))
+        raise ValueError(sentence(name, f"be below 2^64{because(why)}", f"{int(value):.3g}", way_out))
 
 
 def check_flag(name: str, value: object, *, way_out: str = "") -> None:

@@ -24,7 +24,7 @@ def test_a_tiny_run_can_be_judged_and_drawn(monkeypatch):
     assert set(gains) == {"pooled linear", "pooled network", "screening"}
     assert gains["pooled network"]["true"] == 0
     assert said["method"] == "screening"
-    assert (said["said"], said["true"]) == pytest.approx((gains["screening"]["said"], gains["screening"]["true"]))
+    assert said["said"] <= gains["screening"]["said"]  # against the best simple candidate, which the network is at most
     assert said["kept true"] == gains[said["kept"]]["true"]
     for claim in CLAIMS:
         judge(claim, list(rows), "quick")

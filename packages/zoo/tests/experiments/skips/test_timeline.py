@@ -185,9 +185,9 @@ def failing(rows):
         ({}, set()),
         ({"with_ball": 0.4, "near": 0.35, "slow_to_ball": 35}, {"bounces-to-ball"}),
         ({"distance": 20.0, "near": 0.0, "slow_to_ball": 0}, {"bounces-to-ball", "ball-placebo"}),
-        ({"near_random": 0.5}, {"ball-placebo"}),
-        ({"near_stranger": 0.5}, {"ball-placebo"}),
-        ({"near_still": 0.5}, {"ball-placebo"}),
+        ({"near_random": 0.9}, {"ball-placebo"}),
+        ({"near_stranger": 0.9}, {"ball-placebo"}),
+        ({"near_still": 0.9}, {"ball-placebo"}),
     ],
 )
 def test_claims_on_balls_can_fail(numbers, expected):

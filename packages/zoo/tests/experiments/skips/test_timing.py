@@ -89,8 +89,8 @@ def made_up(off_path, label, coverage=None):
     ("off_path", "label", "verdicts"),
     [
         ({"relative": 0.02}, {"relative": 0.8, "fixed-8": 0.6}, ["holds", "does not hold"]),
-        ({"relative": 0.2}, {"relative": 0.4, "asi": 0.9}, ["does not hold", "holds"]),
-        ({"fixed-4": 0.01, "relative": 0.02}, {}, ["does not hold", "holds"]),
+        ({"relative": 0.2}, {"relative": 0.4, "asi": 0.9}, ["does not hold", "does not hold"]),
+        ({"fixed-4": 0.01, "relative": 0.02}, {}, ["does not hold", "does not hold"]),
     ],
 )
 def test_claims_can_hold_and_fail(off_path, label, verdicts):

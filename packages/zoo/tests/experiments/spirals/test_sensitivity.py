@@ -44,7 +44,7 @@ def test_a_mask_by_another_measure(monkeypatch):
     monkeypatch.setattr(sensitivity, "BASE", tiny)
     rows = Rows({"seed": 700, **row} for row in sensitivity.run(config))
     axes = EXPERIMENT.figures(rows)["variants"].axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == list(config.variants)
+    assert [label.get_text() for label in axes.get_yticklabels()] == [*reversed(config.variants)]
     claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith("signal-to-noise"))
     assert judge(claim, rows, "signal-to-noise").n == 1
     assert judge(claim, rows, "quick").verdict == "not measurable here"

@@ -191,7 +191,7 @@ def _room(found: Transport) -> str:
     if room.word == "none":
         return f"{NOTHING} ({numbers}): even labelled rows of the site itself add less than {WORTH:g} point."
     if room.word == "some":
-        return f"There is something to win ({numbers}): what the site's own labelled rows add is the most to hope for."
+        return f"There is something to win ({numbers}): a method that never sees the site can hardly add more."
     why = f"; below {FEWEST} sites there is no interval" if room.interval is None else ""
     return f"One cannot tell whether there is anything to win by training differently ({numbers}{why})."
 

@@ -6,10 +6,6 @@ the objective's shape and not noise. Around a point: D+- = O(theta +- alpha d) -
 their difference is the slope along d, their sum the curvature. Between two points: values on the segment.
 
 Not for: finding a policy in a finite process (`FiniteMDP.optimal` is exact); the objective of a sampled policy gradient.
-
->>> bowl = perturb(lambda theta: -theta.square().sum(-1), torch.zeros(3), 0.1, 5, Generator().manual_seed(0))
->>> classify(bowl, 1e-9)
-'local optimum'
 """
 
 from collections.abc import Callable
