@@ -24,4 +24,6 @@ def test_the_index_is_one_line_an_experiment():
 
 
 def test_every_recorded_verdict_is_the_present_claims_on_the_recorded_rows():
-    assert [run.folder.name for run in records() if judged_again(run, "mechlearn_zoo.experiments") != run] == [], "run `make pages`"
+    assert [run.folder.name for run in records() if judged_again(run, "mechlearn_zoo.experiments") != run] == [], (
+        "run `make pages`"
+    )
