@@ -8,6 +8,7 @@ nothing else, and runs every command once: it works, or ends in one sentence. Pr
 import argparse
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import tarfile
@@ -32,27 +33,7 @@ QUICK = ("mechlearn wheel", "mechlearn sdist", "mechlearn[tables] wheel", "mechl
 ELSEWHERE = ("list", "run", "sweep", "report", "status", "clean", "verify", "bench", "coinrun")
 """Commands that come with the experiments' package."""
 
-TRAIN = """
-import torch
-from mechlearn.agreement import Agreement, AndMask
-
-site = torch.arange(64) % 4
-x = torch.randn(64, 8, generator=torch.Generator().manual_seed(0))
-y = (x[:, :1] > 0).float()
-torch.manual_seed(0)
-model = torch.nn.Linear(8, 1)
-optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-def loss():
-    return torch.nn.functional.binary_cross_entropy_with_logits(model(x), y, reduction="none")[:, 0]
-before = loss().mean().item()
-with Agreement(model, AndMask(threshold=0.5)) as agreement:
-    for _ in range(100):
-        optimizer.zero_grad()
-        agreement.backward(loss(), environments=site)
-        optimizer.step()
-assert loss().mean().item() < before / 2, (before, loss().mean().item())
-import mechlearn.agreement.kernels.compiled
-"""
+TRAIN: str = runpy.run_path(str(ROOT / "packages/zoo/tests/wheels.py"))["TRAIN"]
 """The README's loop, on numbers that are drawn."""
 
 

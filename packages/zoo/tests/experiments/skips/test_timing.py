@@ -65,17 +65,17 @@ def test_looks_change_nothing_of_the_training(monkeypatch):
     assert not any(name.startswith("stopped_") for row in alone for name in row)
 
 
-def made_up(off_path, label, coverage=None):
+def made_up(off_path, label, coverage=None, regular=None):
     methods = (*measures.TIMED, "asi", "asi-exploration", "relative", "direct")
     return [
         {
             "seed": seed,
             "timing": kind,
             "method": method,
-            "off_path": off_path.get(method, 0.1),
+            "off_path": (off_path if kind == "random" or regular is None else regular).get(method, 0.1),
             "coverage": (coverage or {}).get(method, 0.3),
             "label": label.get(method, 0.5),
-            "stopped_off_path": off_path.get(method, 0.1),
+            "stopped_off_path": (off_path if kind == "random" or regular is None else regular).get(method, 0.1),
             "stopped_coverage": (coverage or {}).get(method, 0.3),
             "stopped_label": label.get(method, 0.5),
         }
@@ -97,6 +97,11 @@ def test_claims_can_hold_and_fail(off_path, label, verdicts):
     rows = Rows(made_up(off_path, label))
     assert [judge(claim, rows, "timing").verdict for claim in EXPERIMENT.claims] == verdicts
     assert list(EXPERIMENT.figures(rows)) == ["timing"]
+
+
+def test_the_control_holds_where_the_lead_is_larger_where_timing_is_random():
+    rows = Rows(made_up({"relative": 0.02}, {}, regular={"relative": 0.1}))
+    assert [judge(claim, rows, "timing").verdict for claim in EXPERIMENT.claims] == ["holds", "holds"]
 
 
 def test_standing_still_is_no_path():

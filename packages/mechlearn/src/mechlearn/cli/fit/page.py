@@ -59,7 +59,7 @@ def answer_page(facts: Mapping[str, Any]) -> str:
     )
     scatter = _scatter(facts["calibration"], bool(facts.get("classes"))) if facts.get("calibration") else None
     places = "%.3f" if facts.get("counts") else "%.1f"
-    return _template().render(
+    return template("answer.html.jinja").render(
         {
             **absent,
             "places": places,
@@ -74,7 +74,8 @@ def answer_page(facts: Mapping[str, Any]) -> str:
 
 
 @functools.cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return a template of the folder `templates`, which escapes what it is given; `number` and `signed` are its filters."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("mechlearn.cli.fit", "templates"),
         autoescape=True,
@@ -83,8 +84,19 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["number"] = number
-    return environment.get_template("answer.html.jinja")
+    filters: dict[str, Any] = environment.filters
+    filters.update(number=number, signed=signed)
+    return environment.get_template(name)
+
+
+def signed(value: float, places: int) -> str:
+    """Return a number with its sign, and 0 without one.
+
+    >>> signed(0.0514, 3), signed(-0.0002, 3)
+    ('+0.051', '0.000')
+    """
+    text = f"{value:+.{places}f}"
+    return text[1:] if float(text) == 0 else text
 
 
 def number(value: float) -> str:

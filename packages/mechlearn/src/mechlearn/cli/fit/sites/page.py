@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jinja2
-
-from mechlearn.cli.fit.page import number
+from mechlearn.cli.fit.page import number, template
 
 if TYPE_CHECKING:
     from mechlearn.tables.transport import Transport
@@ -29,7 +27,7 @@ def sites_page(found: Transport, facts: Mapping[str, Any]) -> str:
     """
     shown = _shown(found)
     sentences = found.sentences
-    return _template().render(
+    return template("sites.html.jinja").render(
         {
             **facts,
             "verdict": sentences,
@@ -50,30 +48,6 @@ def sites_page(found: Transport, facts: Mapping[str, Any]) -> str:
             "notes": list(found.notes),
         }
     )
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("mechlearn.cli.fit", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    filters: dict[str, Any] = environment.filters
-    filters.update(number=number, signed=signed)
-    return environment.get_template("sites.html.jinja")
-
-
-def signed(value: float, places: int) -> str:
-    """Return a number with its sign, and 0 without one.
-
-    >>> signed(0.0514, 3), signed(-0.0002, 3)
-    ('+0.051', '0.000')
-    """
-    text = f"{value:+.{places}f}"
-    return text[1:] if float(text) == 0 else text
 
 
 def _shown(found: Transport) -> list[str]:
