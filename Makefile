@@ -55,13 +55,14 @@ worlds:
 	$(MAKE) extras EXTRAS=build/worlds HAS=test,worlds EVERY="$(call three,test$(comma)worlds)" \
 		LEAVE=packages/zoo/tests/experiments/every/test_paper_presets.py
 
-# The recipes of docs/recipes, started by torchrun, Accelerate, Lightning and Transformers on some ranks of this machine.
+# The recipes of docs/recipes, started by torchrun, Accelerate, Lightning and Transformers on some ranks of this machine; with more
+# than two, also the test of ranks that `make test` has with one and two.
 RANKS ?= 2
 launch:
 	$(MAKE) build/launch/.installed EXTRAS=build/launch \
 		EVERY="--editable 'packages/mechlearn[tables,integrations]' --editable packages/claimlab --editable 'packages/zoo[test]'"
 	MECHLEARN_RANKS=$(RANKS) MECHLEARN_EXTRAS=test,integrations build/launch/bin/pytest --durations 10 \
-		docs/tests/test_recipes.py packages/mechlearn/tests/agreement/distributed/test_agreement_on_ranks.py
+		docs/tests/test_recipes.py $(if $(filter 2,$(RANKS)),,packages/mechlearn/tests/agreement/distributed/test_agreement_on_ranks.py)
 
 # The same build of torch as `make` has: what an extra asks for must not bring another one, such as one for CUDA.
 $(EXTRAS)/.installed: $(STAMP)
