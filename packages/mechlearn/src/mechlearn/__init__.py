@@ -38,11 +38,7 @@ if TYPE_CHECKING:  # what an editor completes; at run time the listing of the fo
 
 
 def __getattr__(name: str) -> object:
-    """Load a subpackage.
-
-    Raises:
-        AttributeError: there is none of that name.
-    """
+    """Load a subpackage."""
     if name == "__version__":
         from importlib.metadata import version  # noqa: PLC0415  # slow to import, and seldom asked for
 

@@ -39,11 +39,6 @@ def call(
         args: positional arguments.
         kwargs: named ones.
         whole: refuse a call that leaves a parameter or buffer as it is.
-
-    Raises:
-        TypeError: a module that was scripted, or that copies itself (`torch.nn.DataParallel`).
-        ValueError: a name that is none, one tensor with two values, or with ``whole`` a tensor that is missing.
-        TypeError, ValueError: as `in_a_sentence`.
     """
     _check_plain(module)
     before: list[tuple[_Place, Tensor | None]] = []
@@ -65,12 +60,7 @@ _TYPES = re.compile(r"same dtype|scalar type|Promotion for Float8|not implemente
 
 @contextmanager
 def in_a_sentence() -> Generator[None]:
-    """Say what torch says of a user's module where it cannot compute, or differentiate, what it was given.
-
-    Raises:
-        TypeError: numbers of a type that the module does not compute in.
-        ValueError: a tensor that gradients are formed through was written into.
-    """
+    """Say what torch says of a user's module where it cannot compute, or differentiate, what it was given."""
     try:
         yield
     except RuntimeError as error:
@@ -131,9 +121,6 @@ def borrowed(*modules: nn.Module) -> Generator[None]:
     Each layer's attributes are kept, among them its mode, parameters, buffers, hooks and submodules. So is what its lists,
     dictionaries and sets hold, what its generators' states are, and the values of tensors that are neither parameters nor
     buffers. Values of parameters and buffers are not: calls replace these (`call`). Other objects are not looked into.
-
-    Raises:
-        TypeError, ValueError: as `in_a_sentence`.
     """
     kept = [_Kept(layer) for layer in {id(layer): layer for module in modules for layer in module.modules()}.values()]
     try:

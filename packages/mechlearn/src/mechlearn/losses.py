@@ -268,7 +268,7 @@ def _floats(target: Tensor, prediction: Tensor) -> Tensor:
 
 
 def _check_weight(weight: Tensor, frame: torch.Size) -> None:
-    """Refuse a weight that would make a frame larger, or that would meet the examples."""
+    """Reject a weight that would make a frame larger, or that would meet the examples."""
     pairs = zip(reversed(weight.shape), reversed(frame), strict=False)
     if weight.dim() > len(frame) or any(own not in (1, wanted) for own, wanted in pairs):
         raise ValueError(

@@ -24,9 +24,6 @@ def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations
         iterations: the most that are taken.
         tolerance: it ends where the residual's length is at most this share of v's; 0 asks for a residual of exactly 0, or of
             one so small that its product with H is 0 in its type.
-
-    Raises:
-        TypeError, ValueError: arguments of another kind, or out of their range; H d is 0 for a d with a part in v.
     """
     _check(operator, vector)
     check_whole("iterations", iterations)
@@ -68,9 +65,6 @@ def neumann_series(operator: Operator, vector: Sequence[Tensor], terms: int, sca
         vector: v.
         terms: of the series, the zeroth included; terms - 1 products are taken.
         scale: positive, below 2 over the largest eigenvalue of H, or the series grows.
-
-    Raises:
-        TypeError, ValueError: arguments of another kind, or out of their range.
     """
     _check(operator, vector)
     check_whole("terms", terms, least=1)

@@ -311,7 +311,7 @@ def _check_probabilities(name: str, found: Tensor, what: str, tolerance: float) 
 
 
 def _check_ends(chain: Tensor, ends: Tensor) -> None:
-    """Refuse a chain with a state from which no state that may end is reached, as then I - P_pi has no inverse."""
+    """Reject a chain with a state from which no state that may end is reached, as then I - P_pi has no inverse."""
     for _ in range(chain.shape[-1]):
         ends = ends | ((chain > 0) & ends.unsqueeze(-2)).any(-1)
     if not bool(ends.all()):
@@ -323,7 +323,7 @@ def _check_ends(chain: Tensor, ends: Tensor) -> None:
 
 
 def _check_lengths(system: Tensor) -> None:
-    """Refuse what ends, but so late that float64 does not know when: a solution would be rounding errors."""
+    """Reject what ends, but so late that float64 does not know when: a solution would be rounding errors."""
     try:
         steps = torch.linalg.solve(system, system.new_ones(system.shape[:-1]).unsqueeze(-1)).squeeze(-1)
     except torch.linalg.LinAlgError:  # pyright: ignore[reportPrivateImportUsage]  # documented

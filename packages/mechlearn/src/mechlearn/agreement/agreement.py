@@ -66,7 +66,7 @@ class Agreement:
             float32 on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
             compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
-            each row of dimension 0 by itself and leave it in its place. `Record.proved` is "declared" where that was needed.
+            each row of dimension 0 by itself and leave it instead. `Record.proved` is "declared" where that was needed.
             None takes the definition's path below such operations.
         keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`; or "masks",
             alone or among them, for `Record.masks` to hold which components the rule let through, a byte a component, as
@@ -320,7 +320,7 @@ class Agreement:
         return self._onepass.settled(found, self._of_rule().needs) if isinstance(found, Held) else found
 
     def _of_rule(self) -> Masks:
-        """Return the masks of the present rule; with another one than before they are decided at once."""
+        """Return the masks of the current rule; with another one than before they are decided at once."""
         check_rule(self.rule)
         if self.rule != self._masks.rule:
             self._masks = self._masks_of(self.rule)
@@ -477,7 +477,7 @@ def _kept(model: nn.Module, keep: object) -> tuple[frozenset[str], bool]:
 
 
 def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> frozenset[str]:
-    """Refuse names of parameters that the model does not have, or does not train."""
+    """Reject names of parameters that the model does not have, or does not train."""
     known = sorted(name for name, parameter in model.named_parameters() if parameter.requires_grad)
     names = keep if isinstance(keep, list | tuple | set | frozenset) else None
     if names is None or any(name not in known for name in names):

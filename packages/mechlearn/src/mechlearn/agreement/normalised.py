@@ -58,14 +58,10 @@ def normalised(
     this before its AND-mask with ``by="tensor"`` and ``only`` the weight: its bias keeps its scale.
 
     Args:
-        gradients: by parameter name, one environment's gradient a row; they stay as they are.
+        gradients: by parameter name, one environment's gradient a row; they do not change.
         by: "tensor" divides each parameter's gradient by its own norm, "model" all by their common one, which keeps the
             direction of an environment's gradient.
         only: the parameters to divide; None for all. The others count for no norm.
-
-    Raises:
-        ValueError: another word, no gradients, a name in ``only`` that there is no gradient of, or gradients of different
-            numbers of environments.
     """
     check_one_of("by", by, ("tensor", "model"))
     chosen = set(gradients) if only is None else set(only)

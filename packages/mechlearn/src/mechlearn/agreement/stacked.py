@@ -10,7 +10,7 @@ from mechlearn.arguments import FLOATS
 
 
 def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
-    """Return what a rule makes of E environments' gradients of one parameter; they stay as they are.
+    """Return what a rule makes of E environments' gradients of one parameter; they do not change.
 
     Args:
         rule: how to combine, for example `AndMask`.

@@ -61,9 +61,5 @@ PLAIN = StandardErrors()
 
 
 def check_errors(errors: object) -> None:
-    """Refuse what does not say how standard errors are taken.
-
-    Raises:
-        TypeError: says so.
-    """
+    """Reject what does not say how standard errors are taken."""
     check_kind("errors", errors, StandardErrors, "StandardErrors", way_out="Pass StandardErrors(parts='halves'), for example.")

@@ -47,6 +47,13 @@ class Lesson(arguments.Choice):
             train, layers that are none of the student's, an alpha that is not positive, or a tensor that is negative or no
             finite number.
         TypeError: a module, a loss, names or a number that are none.
+
+    Example:
+        >>> from torch import nn
+        >>> from mechlearn.distill import Lesson, UnitsTeacher
+        >>> student = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 1))
+        >>> teacher = UnitsTeacher(nn.Linear(3, 4), {"0": 4})  # from three privileged numbers to four targets
+        >>> lesson = Lesson(student, teacher, ["0"], lambda prediction, y: (prediction[:, 0] - y) ** 2, alpha=1.0)
     """
 
     student: nn.Module

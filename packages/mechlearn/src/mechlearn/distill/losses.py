@@ -112,7 +112,7 @@ class KullbackLeibler(arguments.Choice):
     direction: Literal["teacher-student", "student-teacher"] = "teacher-student"
 
     def __post_init__(self) -> None:
-        """Refuse what is no temperature, and another direction, which would be the reverse one without a word."""
+        """Refuse anything but a temperature, and another direction, which would be the reverse one without a word."""
         arguments.check_positive("temperature", self.temperature)
         arguments.check_one_of("direction", self.direction, ("teacher-student", "student-teacher"))
 

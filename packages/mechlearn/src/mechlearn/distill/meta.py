@@ -74,11 +74,14 @@ def meta_gradient(
         start: the inner optimiser's state before the first step; None starts fresh. See `state_from` for a warm start.
         clip: components are clipped to [-clip, clip] (thesis appendix C.2.2.2: 1e8); None leaves them.
 
+    Returns:
+        The gradient by the teacher's parameters, and the losses on the path there.
+
     Raises:
         ValueError: data, layers, targets or losses that do not fit each other, or settings out of range; the message says
             which.
         TypeError: an optimiser that cannot be differentiated; inputs in another precision than the module's; a strategy or
-            an optimiser that is none, such as a class.
+            anything but an optimiser, such as a class.
         FloatingPointError: a loss that is NaN or infinite; the message says at which inner step, and what the cause is where
             it lies in the data.
         RuntimeError: within torch.inference_mode().
@@ -111,7 +114,7 @@ def meta_gradient(
 
 
 def _of_part(start: InnerState, names: Collection[str]) -> InnerState:
-    """Return a state without the moments of parameters that do not unroll; what is no state is refused elsewhere."""
+    """Return a state without the moments of parameters that do not unroll; anything but a state is refused elsewhere."""
     if not isinstance(start, InnerState):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
         return start
     parts = {moment: {n: one for n, one in values.items() if n in names} for moment, values in start.moments.items()}

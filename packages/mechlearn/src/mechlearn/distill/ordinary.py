@@ -1,4 +1,4 @@
-"""The student's ordinary steps under a teacher that stays as it is: within a round, or for a student from its start."""
+"""The student's ordinary steps under a teacher that does not change: within a round, or for a student from its start."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ def teach(
     batch_size: int,
     generator: Generator,
 ) -> StudentRecord:
-    """Train a student under a teacher that stays as it is, such as a fresh student under a trained teacher.
+    """Train a student under a teacher that does not change, such as a fresh student under a trained teacher.
 
     The teacher needs no validation data any more: the student learns from all examples. ``teach(replace(lesson,
     student=fresh), examples, Adam(fresh.parameters()), steps=..., batch_size=..., generator=...)`` is the whole of it. If it
@@ -82,7 +82,7 @@ def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimi
     """Take one step of the student on L_y + alpha L_h with each batch of (n, B, ...) rows.
 
     Args:
-        lesson: with the present teacher.
+        lesson: with the current teacher.
         rows: the batches.
         optimizer: of the student.
 

@@ -47,6 +47,25 @@ class Distillation:
         ValueError: a split whose rows do not exist, come twice or are in both parts, fewer training rows than a batch, data
             that does not line up, optimisers that lack parameters, moments that the student's optimiser does not keep.
         TypeError: a student's optimiser that cannot be differentiated, where it should be.
+
+    Example:
+        >>> import torch
+        >>> from torch import nn
+        >>> from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> student, teacher = nn.Linear(4, 1), UnitsTeacher(nn.Linear(2, 1), {"": 1})
+        >>> lesson = Lesson(student, teacher, [""], lambda prediction, y: (prediction[:, 0] - y) ** 2, alpha=1.0)
+        >>> distillation = Distillation(
+        ...     lesson,
+        ...     Examples(torch.randn(40, 4), torch.randn(40, 2), torch.randn(40)),  # inputs, privileged data, labels
+        ...     split_rows(40, validation=0.5, generator=generator),
+        ...     Unrolling("student", steps=2, batch_size=10),
+        ...     torch.optim.SGD(student.parameters(), lr=0.1),
+        ...     torch.optim.Adam(teacher.parameters()),
+        ...     generator,
+        ... )
+        >>> distillation.step(student_steps=3).meta.validation_loss > 0
+        True
     """
 
     @arguments.worded
@@ -131,7 +150,7 @@ class Distillation:
 
     @arguments.worded
     def student_steps(self, count: int) -> StudentRecord:
-        """Take ordinary steps of the student on L_y + alpha L_h with the present teacher.
+        """Take ordinary steps of the student on L_y + alpha L_h with the current teacher.
 
         Args:
             count: how many.

@@ -26,10 +26,6 @@ def read_ids(environments: object) -> Tensor | Sequence[Any]:
     """Return ids as an int64 tensor on the CPU, where all bookkeeping happens, or as a sequence of what is hashable.
 
     Ids usually come from a loader, and the sizes of environments are needed as Python numbers.
-
-    Raises:
-        TypeError: no sequence of ids, or ids that are numbers without being integers, missing, or not hashable.
-        ValueError: an array of strings or objects with several dimensions.
     """
     if isinstance(environments, range):
         return torch.arange(environments.start, environments.stop, environments.step)
@@ -81,11 +77,7 @@ def _of_items(items: Sequence[Any]) -> Tensor | Sequence[Any]:
 
 
 def distinct(items: Sequence[Any]) -> list[Hashable]:
-    """Return every id once: ascending where they have an order, else as they appear.
-
-    Raises:
-        TypeError: one is not hashable.
-    """
+    """Return every id once: ascending where they have an order, else as they appear."""
     try:
         found: list[Any] = list(dict.fromkeys(items))
     except TypeError as error:

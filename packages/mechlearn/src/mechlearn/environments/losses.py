@@ -13,7 +13,7 @@ from mechlearn.arguments import FLOATS
 
 
 def check_trainable(model: object) -> None:
-    """Refuse what is no model, has nothing to train, or complex parameters.
+    """Refuse anything but a model, has nothing to train, or complex parameters.
 
     Raises:
         TypeError: no module, or a complex parameter.
@@ -92,7 +92,7 @@ def check_unreduced(losses: object) -> None:
 
 
 def check_differentiable(losses: Tensor) -> None:
-    """Refuse losses without a graph."""
+    """Reject losses without a graph."""
     if losses.grad_fn is None:
         raise ValueError(
             "`losses` should be computed from the model's output with gradients enabled. Found losses without a graph. "
@@ -101,14 +101,14 @@ def check_differentiable(losses: Tensor) -> None:
 
 
 def check_finite_sums(name: str, gradient: Tensor) -> None:
-    """Refuse a NaN or infinite sum of environment gradients: a mask would turn it into a 0 without a word."""
+    """Reject a NaN or infinite sum of environment gradients: a mask would turn it into a 0 without a word."""
     # A sum is one pass over the memory, a test of every component two; only a suspicion pays for the second.
     if not math.isfinite(gradient.sum()) and not bool(torch.isfinite(gradient).all()):
         raise _not_finite(name)
 
 
 def check_finite_together(found: Mapping[str, Bool[Tensor, ""]]) -> None:
-    """Refuse what `check_finite_sums` does, with one wait for a device: by name, whether all of a sum was finite."""
+    """Reject what `check_finite_sums` does, with one wait for a device: by name, whether all of a sum was finite."""
     if found and not all(answers := torch.stack(list(found.values())).tolist()):
         raise _not_finite(next(name for name, fine in zip(found, answers, strict=True) if not fine))
 

@@ -105,6 +105,9 @@ def partition(environments: EnvironmentIds, batch: int, device: torch.device) ->
         batch: B, the number of examples.
         device: where the losses live.
 
+    Returns:
+        Which example belongs to which environment.
+
     Raises:
         TypeError: no sequence of ids, or ids that are numbers without being integers, missing, or not hashable.
         ValueError: ids that are not one for each example.
@@ -149,6 +152,9 @@ def group(losses: Float[Tensor, "..."], environments: EnvironmentIds, least: int
         environments: B ids: integers, texts or anything hashable.
         least: how many environments are needed.
 
+    Returns:
+        Which example belongs to which environment.
+
     Raises:
         TypeError: ids that cannot be hashed.
         ValueError: reduced losses, ids that do not fit, too few environments.
@@ -163,7 +169,7 @@ def group(losses: Float[Tensor, "..."], environments: EnvironmentIds, least: int
 
 
 def check_finite_losses(means: Tensor, groups: Environments) -> None:
-    """Refuse NaN and infinite losses, and say in which environment they are."""
+    """Reject NaN and infinite losses, and say in which environment they are."""
     if math.isfinite(means.sum()):  # one call; only a suspicion pays for more
         return
     finite = torch.isfinite(means)

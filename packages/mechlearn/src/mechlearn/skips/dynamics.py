@@ -48,6 +48,16 @@ class Dynamics(Choice):
 
     Raises:
         TypeError: a model, loss, `compare` or `feedback` that cannot be called, or anything else of another kind.
+
+    Example:
+        >>> import torch
+        >>> from mechlearn.losses import SquaredError
+        >>> from mechlearn.skips import Dynamics, Fixed, match
+        >>> from mechlearn.trajectories import Trajectories
+        >>> dynamics = Dynamics(torch.nn.Linear(3, 3), SquaredError())
+        >>> trajectories = Trajectories(torch.zeros(2, 9, 3), torch.tensor([9, 5]))
+        >>> match(dynamics, trajectories, Fixed(dt=4)).steps.tolist()
+        [2, 1]
     """
 
     model: Model

@@ -75,6 +75,9 @@ def evaluate(
         distance: between frames; None is the squared error, averaged over a frame.
         generator: for feedback that samples, see `rollout`.
 
+    Returns:
+        Distances and labels of each trajectory, (batch,) each, see `Scores`.
+
     Raises:
         TypeError, ValueError, FloatingPointError: those of `rollout`.
     """
@@ -94,6 +97,9 @@ def scored(rolled: Rollout, trajectories: Trajectories, *, read: Reader | None =
         trajectories: the true ones.
         read: as in `evaluate`.
         distance: as in `evaluate`.
+
+    Returns:
+        Distances and labels of each trajectory, (batch,) each, see `Scores`.
 
     Raises:
         TypeError: a reader that returns several numbers.

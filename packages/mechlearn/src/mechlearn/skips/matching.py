@@ -64,6 +64,9 @@ def match(
             all steps of the batch (the published code).
         keep_predictions: return the predictions, too.
 
+    Returns:
+        The loss, which has a graph, and which frame each prediction was matched with, see `Matched`.
+
     Raises:
         TypeError: what is no matching, random numbers are needed and no generator is given, or a transform of `torch.func`
             around it: matches are chosen by values, which it hides.
@@ -112,6 +115,9 @@ def training_step(
         generator: of random numbers, on the CPU: one, or one for each trajectory.
         average: "trajectories" (the thesis) or "steps" (the published code).
         keep_predictions: return the predictions, too.
+
+    Returns:
+        What `match` returned.
 
     Raises:
         TypeError, ValueError: those of `match`; what is no optimiser, one of another model, or LBFGS, which needs a closure; a

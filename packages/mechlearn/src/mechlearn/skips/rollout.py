@@ -72,6 +72,9 @@ def rollout(
             the step from 0; first frames that a memory is shown have steps below 0.
         generator: of random numbers, on the CPU, where feedback is `Sampled`: one, or one for each trajectory.
 
+    Returns:
+        The predicted frames of each trajectory, with how many there are, see `Rollout`.
+
     Raises:
         TypeError: what is no `Dynamics` or no tensor of frames, what else than a tensor `stop` returns, or dynamics with
             `Actions` and no policy.

@@ -99,6 +99,9 @@ def load(
         compare: needed where there was one; a module is given its weights.
         feedback: needed where there was one.
 
+    Returns:
+        The dynamics, ready to predict, and its card.
+
     Raises:
         TypeError: no path, or a model that is no module.
         FileNotFoundError: no weights or no card in the folder.

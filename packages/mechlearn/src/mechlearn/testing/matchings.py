@@ -33,7 +33,7 @@ def check_matching(
         teacher_forcing: the probabilities of a true frame as the next input to try; (1.0,) for a matching that takes no other.
 
     Raises:
-        TypeError: what is no matching.
+        TypeError: anything but a matching.
         ValueError: fewer than two lengths or two different ones, or no probability to try.
         AssertionError: a rule that the matching breaks.
     """

@@ -31,7 +31,7 @@ def check_rule(rule: Rule, *, without: Collection[str] = ()) -> None:
     optional statistics that it reads, as strings out of "sign", "log_magnitude", "square" and
     "magnitude"; a frozen dataclass does. Without
     exception the result has the parameter's shape and type and is finite, what does not survive is 0, the same
-    statistics give the same result and stay as they are, and sums of signs may be held in bytes or floats.
+    statistics give the same result and do not change, and sums of signs may be held in bytes or floats.
 
     Args:
         rule: an instance.
@@ -66,9 +66,6 @@ def check_theorems(rule: Rule, g: Float[Tensor, "e *p"], *, without: Collection[
         rule: an instance.
         g: (E, *p) one environment's gradient a row.
         without: as for `check_rule`.
-
-    Raises:
-        AssertionError: a theorem does not hold.
     """
     plain = combine(rule, g)
     same = g[:1].expand_as(g)

@@ -34,7 +34,7 @@ def check_teacher(make: Make, privileged: Tensor, hidden: Mapping[str, Tensor]) 
             are read.
 
     Raises:
-        TypeError: a teacher in the place of what makes one.
+        TypeError: a teacher instead of what makes one.
         AssertionError: a rule is broken; the message says which, what was found and where to look.
         ValueError: fewer than two examples.
     """

@@ -30,6 +30,12 @@ class Trajectories:
     Raises:
         TypeError: frames or lengths that are no tensor, complex frames, lengths that are not integers.
         ValueError: no trajectory or one without frames, a length beyond the padding, a frame or scale that cannot be.
+
+    Example:
+        >>> import torch
+        >>> batch = Trajectories(torch.zeros(2, 9, 3), lengths=torch.tensor([9, 5]))
+        >>> len(batch), batch.time, batch[1].shape
+        (2, 9, torch.Size([5, 3]))
     """
 
     frames: Shaped[Tensor, "batch time *frame"]
@@ -161,7 +167,7 @@ class Trajectories:
         """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays.
 
         Raises:
-            TypeError, ValueError: what is no type, a complex one, or a number that does not fit in the type.
+            TypeError, ValueError: anything but a type, a complex one, or a number that does not fit in the type.
         """
         if dtype is not None:
             check_kind("dtype", dtype, torch.dtype, "a type of torch's", way_out="Write torch.float32, for example.")
@@ -173,7 +179,7 @@ class Trajectories:
         """Return the same trajectories with the padding cut or filled with zeros to `time` frames.
 
         Raises:
-            TypeError, ValueError: what is no whole number, or a trajectory is longer than that.
+            TypeError, ValueError: anything but a whole number, or a trajectory is longer than that.
         """
         check_whole("time", time)
         return self._like(indexing.repad(self.frames, time, int(self.lengths.max())), self.lengths)
@@ -203,7 +209,7 @@ class Trajectories:
             dtype: what frames are stored in; None for the type they come in, which for numpy's numbers is often float64.
 
         Raises:
-            TypeError: what is no array of numbers, such as a dictionary or a TensorDict.
+            TypeError: anything but an array of numbers, such as a dictionary or a TensorDict.
             ValueError: no trajectory, frames that are empty or of unequal shape or type, numbers that ``dtype`` does not hold.
         """
         return cls(*conversions.pad(trajectories, dtype), scale)
@@ -215,7 +221,7 @@ class Trajectories:
         Arrays that run backwards, or have another machine's order of bytes, are copied.
 
         Raises:
-            TypeError, ValueError: what is no array of numbers, and what `Trajectories` refuses.
+            TypeError, ValueError: anything but an array of numbers, and what `Trajectories` refuses.
         """
         soundness.check_array(frames)
         given = torch.from_numpy(conversions.native(frames))

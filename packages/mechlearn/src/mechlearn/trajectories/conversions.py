@@ -21,13 +21,7 @@ Padded = tuple[Tensor, Tensor]
 
 
 def pad(trajectories: Iterable[Any], dtype: torch.dtype | None = None) -> Padded:
-    """Stack trajectories of different lengths with zeros behind the shorter ones.
-
-    Raises:
-        TypeError: what is no array of numbers.
-        ValueError: no trajectory, one without frames, frames of unequal shape or type, or numbers that the type asked for does
-            not hold.
-    """
+    """Stack trajectories of different lengths with zeros behind the shorter ones."""
     if not isinstance(trajectories, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
         found = "None" if trajectories is None else f"an object of type {type(trajectories).__name__}"
         raise TypeError(f"There should be a list of trajectories, arrays (length, *frame). Found {found}.")

@@ -17,13 +17,7 @@ _FEW = 8
 
 
 def rows_of(rows: Any, count: int) -> slice | Tensor:  # noqa: ANN401  # whatever indexes a batch
-    """Return a slice that goes forwards as it is, anything else as an index on the CPU.
-
-    Raises:
-        TypeError: what holds no whole numbers or bools.
-        ValueError: more dimensions than one.
-        IndexError: a position that there is not, or not one bool for each trajectory.
-    """
+    """Return a slice that goes forwards as it is, anything else as an index on the CPU."""
     if isinstance(rows, slice):
         if rows.step is None or rows.step > 0:
             return rows
@@ -43,21 +37,13 @@ def rows_of(rows: Any, count: int) -> slice | Tensor:  # noqa: ANN401  # whateve
 
 
 def check_position(row: int, count: int) -> None:
-    """Refuse a trajectory that there is not.
-
-    Raises:
-        IndexError: that.
-    """
+    """Reject a trajectory that there is not."""
     if not -count <= row < count:
         raise IndexError(f"Trajectories are counted from 0 to {count - 1}. Found {row}.")
 
 
 def positions(name: str, given: Any, *, bools: bool = False) -> Tensor:  # noqa: ANN401  # whatever indexes a batch
-    """Return positions as a tensor on the CPU.
-
-    Raises:
-        TypeError: what holds no whole numbers, nor bools where these are taken.
-    """
+    """Return positions as a tensor on the CPU."""
     index = None
     if isinstance(given, Sequence | Tensor | np.ndarray) and not isinstance(given, str | bytes):
         with contextlib.suppress(TypeError, ValueError, RuntimeError):
@@ -71,12 +57,7 @@ def positions(name: str, given: Any, *, bools: bool = False) -> Tensor:  # noqa:
 
 
 def own(rows: Any, times: Any, lengths: np.ndarray) -> tuple[Any, Any]:  # noqa: ANN401
-    """Return positions of trajectories' own frames as `pick` takes them; it is called at each step of a matching.
-
-    Raises:
-        TypeError: positions that are no whole numbers.
-        IndexError: numbers of both that differ, no such trajectory, or a frame that is padding.
-    """
+    """Return positions of trajectories' own frames as `pick` takes them; it is called at each step of a matching."""
     if isinstance(rows, list | range | np.ndarray) and isinstance(times, list | np.ndarray):
         b, t = np.asarray(rows), np.asarray(times)  # of lists several times as fast as torch
     else:

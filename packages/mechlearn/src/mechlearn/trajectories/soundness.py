@@ -18,7 +18,7 @@ class Range(NamedTuple):
 
 
 def check_tensors(frames: object, lengths: object) -> None:
-    """Refuse what is no tensor, complex frames, and shapes or types that cannot be."""
+    """Reject anything but a tensor, complex frames, and shapes or types that cannot be."""
     if not isinstance(frames, Tensor):
         raise TypeError(
             f"`frames` should be a tensor. Found {type(frames).__name__}. Trajectories.from_numpy and from_list take others."
@@ -32,7 +32,7 @@ def check_tensors(frames: object, lengths: object) -> None:
 
 
 def check_array(frames: object) -> None:
-    """Refuse what is no array of real numbers."""
+    """Reject anything but an array of real numbers."""
     if not isinstance(frames, np.ndarray) or frames.dtype.kind not in "biuf":
         found = (
             f"an array of {frames.dtype}" if isinstance(frames, np.ndarray) else f"an object of type {type(frames).__name__}"
@@ -41,7 +41,7 @@ def check_array(frames: object) -> None:
 
 
 def _check_real(frames: Tensor) -> None:
-    """Refuse complex frames, as losses compare real numbers, and types that torch stores and does not compute with."""
+    """Reject complex frames, as losses compare real numbers, and types that torch stores and does not compute with."""
     if frames.is_complex():
         raise TypeError(f"`frames` should be real numbers. Found {frames.dtype}. Split them with torch.view_as_real(frames).")
     if frames.dtype in _STORED:
@@ -63,7 +63,7 @@ _STORED = {
 
 
 def _check_shape(frames: Tensor, lengths: Tensor) -> None:
-    """Refuse frames without a batch and a time, and lengths that are not one integer for each trajectory."""
+    """Reject frames without a batch and a time, and lengths that are not one integer for each trajectory."""
     if frames.dim() < 2 or len(frames) == 0:
         raise ValueError(
             "`frames` should have the shape (batch, time, *frame) with at least one trajectory. "
@@ -82,7 +82,7 @@ def _check_shape(frames: Tensor, lengths: Tensor) -> None:
 
 
 def check_scale(scale: float) -> None:
-    """Refuse what cannot be a unit."""
+    """Reject what cannot be a unit."""
     if isinstance(scale, bool) or not isinstance(scale, Real):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
         raise TypeError(f"`scale` should be a number above 0. Found {scale!r} of type {type(scale).__name__}.")
     if not 0 < scale < math.inf:
@@ -90,7 +90,7 @@ def check_scale(scale: float) -> None:
 
 
 def check_lengths(frames: Tensor, lengths: Tensor) -> None:
-    """Refuse empty trajectories and lengths beyond the padding."""
+    """Reject empty trajectories and lengths beyond the padding."""
     time = frames.shape[1]
     wrong = ((lengths < 1) | (lengths > time)).nonzero().flatten().tolist()
     if wrong:
@@ -103,7 +103,7 @@ def check_lengths(frames: Tensor, lengths: Tensor) -> None:
 
 
 def check_finite(frames: Tensor, lengths: Tensor) -> Range:
-    """Refuse NaN and infinite frames, say which; return the least and the largest number, or less and more.
+    """Reject NaN and infinite frames, say which; return the least and the largest number, or less and more.
 
     One pass over the memory decides; only a suspicion, which padding may arouse too, pays for more.
     """
@@ -126,7 +126,7 @@ def check_finite(frames: Tensor, lengths: Tensor) -> Range:
 
 
 def check_converted(before: Tensor, frames: Tensor, lengths: Tensor, within: Range, first: int = 0) -> None:
-    """Refuse a conversion that made numbers complex or infinite, or wrapped them; all lay within a range before, or in less.
+    """Reject a conversion that made numbers complex or infinite, or wrapped them; all lay within a range before, or in less.
 
     Trajectories are counted from ``first``.
     """
@@ -148,7 +148,7 @@ def check_converted(before: Tensor, frames: Tensor, lengths: Tensor, within: Ran
 
 
 def check_cast(before: Tensor, frames: Tensor, b: int) -> None:
-    """Refuse a conversion of trajectory b as `check_converted` does; what was not finite before stays that in floats."""
+    """Reject a conversion of trajectory b as `check_converted` does; what was not finite before stays that in floats."""
     wide = before.to(_STORED[before.dtype]) if before.dtype in _STORED else before
     _check_real(wide)
     within = _range(wide)
@@ -158,7 +158,7 @@ def check_cast(before: Tensor, frames: Tensor, b: int) -> None:
 
 
 def _check_whole(before: Tensor, lengths: Tensor, limits: Any, dtype: torch.dtype, first: int) -> None:  # noqa: ANN401  # torch.iinfo
-    """Refuse numbers that a whole type would wrap to others."""
+    """Reject numbers that a whole type would wrap to others."""
     for b, length in enumerate(lengths.tolist()):
         low, high = (float(end) for end in before[b, :length].detach().aminmax())
         if not (low >= limits.min and high <= limits.max):  # NaN, too
@@ -170,7 +170,7 @@ def _check_whole(before: Tensor, lengths: Tensor, limits: Any, dtype: torch.dtyp
 
 
 def check_alike(parts: Sequence[Any]) -> None:
-    """Refuse parts of a batch that differ in more than their number and their padding."""
+    """Reject parts of a batch that differ in more than their number and their padding."""
     if len(parts) == 0:
         raise ValueError("`parts` should hold at least one batch. Found none. Skip the call where nothing was collected.")
     kinds = {(part.frame_shape, part.dtype, part.scale) for part in parts}

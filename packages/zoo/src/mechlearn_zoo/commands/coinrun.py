@@ -99,7 +99,7 @@ def collect(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _check_expert(options: argparse.Namespace) -> None:
-    """Refuse a file of an expert that cannot be read where it must be, or not be written where one is trained."""
+    """Reject a file of an expert that cannot be read where it must be, or not be written where one is trained."""
     there = options.expert is not None and options.expert.exists()
     if options.further and not there:
         raise UsageError(f"--further goes on from an expert, but found none at {options.expert}; name one with --expert")

@@ -74,7 +74,7 @@ def stepped(layer: nn.LSTM, x: Float[Tensor, "*batch inputs"], state: Recurrent)
 
 
 def check_state(layer: nn.LSTM, state: object, *batch: int) -> None:
-    """Refuse what is no state of a layer for a batch."""
+    """Reject anything but a state of a layer for a batch."""
     check_kind("state", state, Recurrent, "a Recurrent(shown, kept)", way_out="Begin with at_rest(layer, batch).")
     if isinstance(state, Recurrent):
         for name, part in state._asdict().items():

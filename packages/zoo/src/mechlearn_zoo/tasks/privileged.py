@@ -36,7 +36,7 @@ class PrivilegedData(NamedTuple):
 
 
 def check_sizes(sizes: Mapping[str, int]) -> None:
-    """Refuse sizes below 1; each stands under its argument's name.
+    """Reject sizes below 1; each stands under its argument's name.
 
     Raises:
         ValueError: a size is below 1.

@@ -23,11 +23,7 @@ from mechlearn.environments import Ids
 
 @contextmanager
 def answering() -> Generator[None]:
-    """Turn a backend's failure in a collective operation into one sentence.
-
-    Raises:
-        RuntimeError: a rank is gone, or did not answer within the group's timeout.
-    """
+    """Turn a backend's failure in a collective operation into one sentence."""
     try:
         yield
     except RuntimeError as error:
@@ -39,11 +35,7 @@ def answering() -> Generator[None]:
 
 
 def check_initialised() -> None:
-    """Refuse to talk to other ranks where there are none.
-
-    Raises:
-        RuntimeError: says so.
-    """
+    """Refuse to talk to other ranks where there are none."""
     if not (distributed.is_available() and distributed.is_initialized()):
         raise RuntimeError(
             "A process group should be there to combine gradients across ranks. Found none. Call "
@@ -82,12 +74,7 @@ def shake_hands(
     expected: int | None,
     group: ProcessGroup | None,
 ) -> int:
-    """Return the number of environments over all ranks, after making sure that the ranks talk about the same thing.
-
-    Raises:
-        ValueError: they do not; every rank raises the same.
-        RuntimeError: a rank is gone.
-    """
+    """Return the number of environments over all ranks, after making sure that the ranks talk about the same thing."""
     counts = {found.environments for found in statistics.values()}
     layout = [(name, tuple(parameter.shape), str(parameter.dtype)) for name, parameter in parameters.items()]
     sizes = sum(parameter.numel() for parameter in parameters.values())
@@ -124,7 +111,7 @@ def shake_hands(
 
 
 def _check_alike(rows: list[list[int]]) -> None:
-    """Refuse ranks that differ in what they combine, or whose statistics do not belong together; a row is a rank's header."""
+    """Reject ranks that differ in what they combine, or whose statistics do not belong together; a row is a rank's header."""
     words = ("parameters", "components of parameters", "names, shapes or types of parameters", "rules", "expected environments")
     for column, word in enumerate(words):
         found = [row[column] for row in rows]
@@ -158,15 +145,12 @@ def numbers_of_ranks(numbers: list[int], device: torch.device, group: ProcessGro
 
 
 def check_apart(ids: Ids, parameters: Mapping[str, Tensor], group: ProcessGroup | None) -> None:
-    """Refuse an environment that two ranks have collected a part of each: the sign of its whole gradient is lost.
+    """Reject an environment that two ranks have collected a part of each: the sign of its whole gradient is lost.
 
     Args:
         ids: of this rank's environments; none where nothing is known of them, or where ids mean another thing on each rank.
         parameters: on the device on which ranks talk.
         group: the process group.
-
-    Raises:
-        ValueError: says which environment, on every rank alike.
     """
     names = {number_of(name): name for name in (ids.tolist() if isinstance(ids, Tensor) else ids)}
     device = _device(parameters)

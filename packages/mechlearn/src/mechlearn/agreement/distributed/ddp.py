@@ -164,7 +164,7 @@ def _named(parameters: Mapping[str, Tensor] | nn.Module) -> dict[str, Tensor]:
 
 
 def _check_statistics(statistics: object) -> None:
-    """Refuse what no Agreement has collected."""
+    """Reject what no Agreement has collected."""
     if statistics is None:
         return
     if not isinstance(statistics, Mapping) or not all(isinstance(one, Statistics) for one in statistics.values()):

@@ -19,10 +19,6 @@ def gather(held: Held, parameters: Mapping[str, nn.Parameter], group: ProcessGro
         held: this rank's environments.
         parameters: the model's that are trained, by name; the same on every rank.
         group: the process group.
-
-    Raises:
-        ValueError: leaves outside the model that such an environment reaches, on every rank alike.
-        RuntimeError: a rank is gone.
     """
     device = next(iter(parameters.values())).device
     own = {collectives.number_of(name): name for name in held.names()}

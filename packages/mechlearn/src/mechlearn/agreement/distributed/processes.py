@@ -36,7 +36,7 @@ if distributed.is_available() and distributed.is_initialized():  # imported late
 class Processes:
     """Knows which processes train a model together, and in which of them it is.
 
-    A model may be wrapped or sharded after its `mechlearn.agreement.Agreement` was made, so that every step asks anew.
+    A model may be wrapped or sharded after its `mechlearn.agreement.Agreement` was made, so that every step asks again.
 
     Args:
         model: any module.
@@ -50,11 +50,7 @@ class Processes:
         self.ranks()
 
     def ranks(self) -> "Ranks | None":
-        """Return the processes that train the model with this one; None where it is alone.
-
-        Raises:
-            ValueError: FSDP1, tensor or pipeline parallelism, and what else cannot be combined.
-        """
+        """Return the processes that train the model with this one; None where it is alone."""
         if not (distributed.is_available() and distributed.is_initialized()):
             return None
         _check_parallelism(self._model)
@@ -90,10 +86,6 @@ class Ranks:
 
         Args:
             held: tells at the end whether this rank holds environments' gradients.
-
-        Raises:
-            ValueError: within `no_sync()`, where ranks are not to meet; some ranks hold gradients, and others do not.
-            RuntimeError: another rank has failed, or is gone.
         """
         with self._answered(held):
             self._check_synchronised()
@@ -144,12 +136,7 @@ class Ranks:
             )
 
     def gather(self, held: Held) -> None:
-        """Bring what several ranks hold of an environment to one of them, where it is whole then.
-
-        Raises:
-            ValueError: leaves outside the model that such an environment reaches, on every rank alike.
-            RuntimeError: a rank is gone.
-        """
+        """Bring what several ranks hold of an environment to one of them, where it is whole then."""
         from mechlearn.agreement.distributed.gathering import gather  # noqa: PLC0415 # needs torch.distributed
 
         gather(held, {name: one for name, one in self._model.named_parameters() if one.requires_grad}, self._group)
@@ -165,11 +152,7 @@ class Ranks:
     def combine(
         self, rule: Rule, statistics: OfEnvironments, refuse_nonfinite: bool
     ) -> tuple[dict[str, Tensor], dict[str, Tensor], Survivors]:
-        """Return parameters, combined gradients and survivors of all ranks' environments, by name; the same on every rank.
-
-        Raises:
-            ValueError, FloatingPointError, RuntimeError: as `mechlearn.agreement.distributed.ddp.combine_across_ranks`.
-        """
+        """Return parameters, combined gradients and survivors of all ranks' environments, by name; the same on every rank."""
         from mechlearn.agreement.distributed.ddp import combined  # noqa: PLC0415 # needs torch.distributed
 
         named = {name: parameter for name, parameter in self._model.named_parameters() if parameter.requires_grad}
@@ -257,7 +240,7 @@ _TENSOR_PARALLEL = (
 
 
 def _check_parallelism(model: nn.Module) -> None:
-    """Refuse what cannot be combined, whatever its ranks hold."""
+    """Reject what cannot be combined, whatever its ranks hold."""
     fsdp = sys.modules.get("torch.distributed.fsdp")
     pipelines = sys.modules.get("torch.distributed.pipelining")
     for name, module in model.named_modules():
@@ -292,7 +275,7 @@ def _synchronised(wrapper: DistributedDataParallel) -> Iterator[Tensor]:
 
 
 def _check_together(model: nn.Module, wrapped: tuple[DistributedDataParallel, ...]) -> None:
-    """Refuse what only a wrapper's own backward pass would do right."""
+    """Reject what only a wrapper's own backward pass would do right."""
     if any(isinstance(module, nn.SyncBatchNorm) and module.training for module in model.modules()):
         raise ValueError(
             "`model` should not take statistics over ranks, as every pass would wait for the other ranks. Found a "
@@ -321,11 +304,7 @@ def _check_together(model: nn.Module, wrapped: tuple[DistributedDataParallel, ..
 
 
 def check_each_step(rule: Rule, keep: frozenset[str]) -> None:
-    """Refuse choices that look at one process's environments alone.
-
-    Raises:
-        ValueError: says which.
-    """
+    """Reject choices that look at one process's environments alone."""
     errors: StandardErrors = getattr(rule, "errors", PLAIN)
     if errors.every != 1:
         raise ValueError(

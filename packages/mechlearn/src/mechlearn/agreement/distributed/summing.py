@@ -18,16 +18,13 @@ Summation = Literal["backend", "rank"]
 def all_reduce_statistics(
     statistics: Statistics, environments: int, *, group: ProcessGroup | None = None, summation: Summation = "backend"
 ) -> Statistics:
-    """Return the sum of all ranks' statistics of one parameter; the argument stays as it is.
+    """Return the sum of all ranks' statistics of one parameter; the argument does not change.
 
     Args:
         statistics: what this rank's environments add up to.
         environments: E of all ranks together, the same number on every rank.
         group: the process group; None for all processes.
         summation: who decides the order in which gradients are added.
-
-    Raises:
-        RuntimeError: a rank that is gone, or does not answer within the group's timeout.
     """
     gradient = _sum(_wide(statistics.gradient), group, summation)
     sign = None if statistics.sign is None else _sum_of_signs(statistics.sign, statistics.environments, environments, group)
@@ -89,11 +86,7 @@ def unpack_pairs(packed: Shaped[Tensor, " half"], environments: int, shape: torc
 
 
 def of_one(gradient: Float[Tensor, "*p"], rule: Rule) -> Statistics:
-    """Return the statistics of a single environment's gradient, in float32 or wider, as sums in two bytes would be rounded.
-
-    Raises:
-        ValueError: a rule that reads standard errors, of which a gradient alone says nothing.
-    """
+    """Return the statistics of a single environment's gradient, in float32 or wider, as sums in two bytes would be rounded."""
     if rule.needs & STANDARD_ERRORS:
         raise ValueError(
             "A rule that tests for conflict should be given what an Agreement has collected, as it reads how examples vary. "

@@ -1,7 +1,7 @@
 """The shared library of the compiled kernels: built where there is a C compiler, kept in a cache, checked before it is loaded.
 
 Code is loaded from a folder that nobody else can write, and from a file whose bytes have the digest that is part of its name. A
-folder or file of another owner, or that others may write, is left alone or built anew; so is what was damaged.
+folder or file of another owner, or that others may write, is left alone or built again; so is what was damaged.
 """
 
 import contextlib
@@ -29,11 +29,7 @@ class BuildError(Exception):
 
 
 def loaded() -> ctypes.CDLL:
-    """Return the library: the one in the cache, else built into it, else built into a private folder that is removed again.
-
-    Raises:
-        BuildError: there is no compiler, or it fails; the message is one sentence.
-    """
+    """Return the library: the one in the cache, else built into it, else built into a private folder that is removed again."""
     compiler = _compiler()
     stem = f"kernels-{_fingerprint(compiler)}"
     cache = _cache()
@@ -57,12 +53,7 @@ def _cache() -> Path | None:
 
 
 def _kept(compiler: str, folder: Path, stem: str) -> ctypes.CDLL:
-    """Load the library from the cache, built if it is not there or not as it was built.
-
-    Raises:
-        OSError: the folder cannot be written, or others can write it; or nothing can be loaded from it.
-        BuildError: the compiler refuses.
-    """
+    """Load the library from the cache, built if it is not there or not as it was built."""
     folder.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for below in (folder.parent, folder):
         below.mkdir(mode=0o700, exist_ok=True)
@@ -75,11 +66,7 @@ def _kept(compiler: str, folder: Path, stem: str) -> ctypes.CDLL:
 
 
 def _check_private(folder: Path) -> None:
-    """Refuse a folder in which somebody else could put a file, or in whose place another folder.
-
-    Raises:
-        PermissionError: says so.
-    """
+    """Reject a folder in which somebody else could put a file, or in whose place another folder."""
     if os.name != "posix":  # elsewhere owners and modes say nothing
         return
     found = folder.stat()
@@ -140,12 +127,7 @@ def _processor() -> str:
 
 
 def _build(compiler: str, folder: Path, stem: str) -> Path:
-    """Compile into a folder of its own and move the library into place, so that no process ever loads half of one.
-
-    Raises:
-        OSError: the folder cannot be written.
-        BuildError: the compiler refuses.
-    """
+    """Compile into a folder of its own and move the library into place, so that no process ever loads half of one."""
     with tempfile.TemporaryDirectory(prefix="building-", dir=folder) as work:
         library = Path(work) / "library.so"
         command = [compiler, *OPTIONS, *map(str, SOURCES), "-o", str(library), "-lm"]

@@ -20,6 +20,11 @@ class AndMask(Thresholded):
 
     Raises:
         TypeError, ValueError: a threshold outside [0, 1], another way to rescale.
+
+    Example:
+        >>> import torch
+        >>> from mechlearn.agreement import Agreement, AndMask
+        >>> agreement = Agreement(torch.nn.Linear(2, 1), AndMask(threshold=0.6))  # of five sites four must agree: (4 - 1) / 5
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sign"})

@@ -254,7 +254,7 @@ def _owners(rows: Clusters) -> Tensor:
 
 
 def _check_apart(asked: Asked) -> None:
-    """Refuse batch statistics: what a row's own gradient is they leave open."""
+    """Reject batch statistics: what a row's own gradient is they leave open."""
     try:
         check_batch_norm(asked.graph, None, asked.groups.count)
     except ValueError:

@@ -40,6 +40,9 @@ def watch(
         examples: as for `gradient_statistics`.
         pairs: as for `gradient_statistics`.
 
+    Returns:
+        Statistics of the gradients, by environment and parameter.
+
     Raises:
         TypeError: if ``losses_of`` is not a function; else as `gradient_statistics`.
         ValueError: as `gradient_statistics`.
@@ -76,7 +79,7 @@ def _outside_of_ranks(model: nn.Module) -> Generator[None]:
 
 
 def _copy_buffers(model: nn.Module) -> None:
-    """Put copies in the place of a model's buffers; `borrowed` puts the buffers back."""
+    """Put copies instead of a model's buffers; `borrowed` puts the buffers back."""
     copies: dict[int, Tensor] = {}
     for layer in model.modules():
         for key, buffer in layer._buffers.items():  # pyright: ignore[reportPrivateUsage]

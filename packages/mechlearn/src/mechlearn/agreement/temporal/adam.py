@@ -53,7 +53,7 @@ class TemporalAndMaskAdam(Optimizer):
         refuse_nonfinite: raise where a gradient is NaN or infinite, before anything moves, at the price of a pass over the
             gradients (and, on a GPU, of waiting for them). Off, NaN reaches the parameters as it does in Adam, masked or not.
         implementation: "foreach" updates many tensors by few calls, "loop" one after the other; the arithmetic is the same.
-            "compiled" takes the step in one pass over the memory, the same up to rounding: for float32 and float64 on a CPU
+            "compiled" takes the step in one pass over the memory, equal to rounding error: for float32 and float64 on a CPU
             by a kernel in C, built at the first step anywhere (a second) and kept in the user's cache directory; for the
             rest, and without a C compiler, by ``torch.compile``, which takes a while at the first step.
 
@@ -125,7 +125,7 @@ class TemporalAndMaskAdam(Optimizer):
         """Go on where another optimiser was: one of this class, or torch's Adam or AdamW, whose averages and settings are kept.
 
         They have no average of signs. It starts from 0, with a warning: by threshold and decay nothing moves for some steps.
-        Their third decay and what else a group of theirs lacks is that of this optimiser's group in its place. Adam's weight
+        Their third decay and what else a group of theirs lacks is that of this optimiser's group instead. Adam's weight
         decay, which it adds to the gradient, becomes the decoupled one.
 
         Raises:
@@ -191,7 +191,7 @@ class TemporalAndMaskAdam(Optimizer):
         return shares
 
     def _look_at(self, group: dict[str, Any]) -> None:
-        """Refuse settings that were changed to what they cannot be; those that are as they were cost next to nothing."""
+        """Reject settings that were changed to what they cannot be; those that are as they were cost next to nothing."""
         settings = [group[name] for name in self.defaults]
         looked: dict[int, list[Any]] = self.__dict__.setdefault("_looked", {})
         known = looked.get(id(group))

@@ -16,11 +16,7 @@ _torch: Any = torch  # see mechlearn.agreement.temporal.steps
 
 
 def compiled_step(tensors: Tensors, s: Scalars) -> None:
-    """Take a step in one pass over the memory; all tensors are of one device and type.
-
-    Raises:
-        RuntimeError: there is no compiler; nothing has moved.
-    """
+    """Take a step in one pass over the memory; all tensors are of one device and type."""
     kernels = _kernels(tensors.theta[0])
     if kernels is None:
         fused_step(tensors, s)
@@ -67,9 +63,6 @@ def fused_step(tensors: Tensors, s: Scalars) -> None:
 
     What is compiled works on flat tensors of any length, so that one compilation serves every model: large tensors as they
     are, small or strided ones gathered into one and scattered back.
-
-    Raises:
-        RuntimeError: there is no compiler; nothing has moved.
     """
     # As a tensor: numbers would be compiled in, and another learning rate would be another compilation.
     numbers = _numbers(s, tensors.theta[0])

@@ -46,12 +46,7 @@ PRINTED = AdamForm()
 
 
 def check_group(settings: dict[str, Any]) -> None:
-    """Refuse settings of a parameter group that are out of their range.
-
-    Raises:
-        TypeError: no number where one is needed.
-        ValueError: a number out of its range, or another word.
-    """
+    """Reject settings of a parameter group that are out of their range."""
     for name in ("lr", "weight_decay"):
         check_not_negative(name, settings[name])
     betas = settings["betas"]
@@ -75,11 +70,7 @@ def check_group(settings: dict[str, Any]) -> None:
 
 
 def check_reachable(threshold: float, beta: float, corrected: bool) -> None:
-    """Refuse a threshold that an average of signs approaches and never reaches, but by rounding.
-
-    Raises:
-        ValueError: says so.
-    """
+    """Reject a threshold that an average of signs approaches and never reaches, but by rounding."""
     if threshold == 1 and beta > 0 and not corrected:
         raise ValueError(
             "`threshold` should be below 1 for an average of signs that is not corrected: it starts from 0, never reaches 1, "
@@ -100,7 +91,7 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 
 
 def slack(threshold: float, beta: float, dtype: torch.dtype) -> float:
-    """Return the share by which a corrected threshold is lowered: a component whose signs never changed has it up to rounding.
+    """Return the share by which a corrected threshold is lowered, so that a component whose signs never changed passes it.
 
     Rounding adds up over the 1 / (1 - beta) steps that an average remembers. At a threshold of 1 nothing else would pass, so
     that this is allowed for, and a change of sign is forgotten when it is no more than that.

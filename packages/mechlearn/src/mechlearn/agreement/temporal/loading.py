@@ -17,10 +17,6 @@ def check_parameters(params: object, *, groups: bool) -> list[Any]:
     Args:
         params: what was passed.
         groups: whether dictionaries and pairs of a name and a tensor are parameters, too.
-
-    Raises:
-        TypeError: nothing that holds tensors.
-        ValueError: nothing in it.
     """
     way_out = "Pass model.parameters()."
     if isinstance(params, Tensor | nn.Module | str | Mapping) or not isinstance(params, Iterable):
@@ -41,12 +37,7 @@ def kind_of(gradient: Tensor) -> str:
 
 
 def check_keys(state: object, keys: Sequence[str]) -> None:
-    """Refuse what is no saved state.
-
-    Raises:
-        TypeError: no dictionary.
-        ValueError: one that lacks a key.
-    """
+    """Reject anything but a saved state."""
     if not isinstance(state, Mapping):
         raise TypeError(f"The state should be a dictionary, as state_dict() returns it. Found {type(state).__name__}.")
     lacking = [key for key in keys if key not in state]
@@ -61,14 +52,11 @@ def completed(state: Any, groups: Sequence[dict[str, Any]], names: Iterable[str]
 
     Args:
         state: what was saved.
-        groups: of the optimiser that is to go on; what a saved group lacks is that of the group in its place.
+        groups: of the optimiser that is to go on; what a saved group lacks is that of the group instead.
         names: of a group's settings.
 
     Returns:
-        The state with everything in it, and whether averages of signs were missing. The argument stays as it is.
-
-    Raises:
-        TypeError, ValueError: a state of another optimiser or other parameters, or settings out of their range.
+        The state with everything in it, and whether averages of signs were missing. The argument does not change.
     """
     check_keys(state, ("state", "param_groups"))
     shapes = _shapes(state["param_groups"], groups)
@@ -108,11 +96,7 @@ def _of_adam(group: Mapping[str, Any]) -> bool:
 
 
 def _shapes(saved: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]]) -> dict[Any, torch.Size]:
-    """Return the shapes of this optimiser's parameters by the keys of a state, which counts them in order.
-
-    Raises:
-        ValueError: the numbers of parameters differ.
-    """
+    """Return the shapes of this optimiser's parameters by the keys of a state, which counts them in order."""
     counts = [[len(group["params"]) for group in some] for some in (saved, groups)]
     if counts[0] != counts[1]:
         raise ValueError(

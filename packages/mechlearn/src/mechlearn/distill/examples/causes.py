@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 def cause(read: Read) -> str | None:
-    """Return in a sentence what is no number in what a step has read, with the way out; None where all are numbers."""
+    """Return in a sentence what a step has read that is not a number, with the way out; None where all are numbers."""
     data = "Clean the data, or drop these examples."
     stated: tuple[tuple[str, Iterable[Tensor], str], ...] = (
         ("the data: the inputs x", tensors(read.x), data),

@@ -92,10 +92,6 @@ def prepared(name: str, given: object, dims: int) -> Inputs:
         name: of the argument.
         given: a tensor, a mapping such as a TensorDict, trajectories, or `Ragged`.
         dims: 1 for examples, 2 for the batches of an unroll.
-
-    Raises:
-        TypeError: anything else, such as a list of arrays, which says nothing of lengths.
-        ValueError: a mapping without entries, a scalar, a mask that does not fit its frames.
     """
     if isinstance(given, Trajectories) and dims == 1:
         return Ragged.of(given)

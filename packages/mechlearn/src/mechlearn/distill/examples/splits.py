@@ -46,6 +46,9 @@ def split_rows(count: int, validation: float, generator: Generator, splitting: s
         generator: of the permutation.
         splitting: "fixed" or "redrawn", see `Split`.
 
+    Returns:
+        Row numbers of both parts.
+
     Raises:
         ValueError: a share that leaves one of the parts empty; another word for `splitting`.
         TypeError: a number or a generator that is none.
@@ -65,7 +68,7 @@ def split_rows(count: int, validation: float, generator: Generator, splitting: s
 
 
 def check_split(split: Split, count: int) -> None:
-    """Refuse rows that are no integers, do not exist, come twice, or are in both parts; and nothing to train on.
+    """Reject rows that are no integers, do not exist, come twice, or are in both parts; and nothing to train on.
 
     A validation part without rows is for a teacher that is never trained: `meta_step` refuses it.
     """
@@ -107,7 +110,7 @@ def _check_rows(name: str, rows: Tensor, count: int) -> None:
 
 
 def check_validation_rows(split: Split) -> None:
-    """Refuse a meta-step without validation data."""
+    """Reject a meta-step without validation data."""
     if len(split.validation) == 0:
         raise ValueError(
             "A meta-step should have validation rows. Found a split with none. Use split_rows, or take student_steps alone."
@@ -124,7 +127,7 @@ def check_validation_size(size: int | None, split: Split) -> None:
 
 
 def check_batch_size(size: int, split: Split) -> None:
-    """Refuse a batch that is longer than the training part."""
+    """Reject a batch that is longer than the training part."""
     if size > len(split.training):
         raise ValueError(
             f"A batch should fit into the training part. Found batch_size={size} with {len(split.training)} training rows. "

@@ -50,7 +50,7 @@ def by_path(student: nn.Module, layers: Sequence[str]) -> list[tuple[str, dict[i
 
 
 def check_called(layers: Sequence[str], hidden: Mapping[str, Tensor], counts: Mapping[str, int]) -> None:
-    """Refuse supervised layers, or calls of them, that a forward pass did not make.
+    """Reject supervised layers, or calls of them, that a forward pass did not make.
 
     Args:
         layers: their names.

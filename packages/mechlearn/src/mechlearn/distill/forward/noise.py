@@ -18,7 +18,7 @@ _Source = tuple[Callable[[], Tensor], Callable[[Tensor], object]]
 
 @contextmanager
 def no_draws(what: str, module: nn.Module, functions: Sequence[object] = ()) -> Generator[None]:
-    """Refuse passes in the block that move a random generator; all generators are put back.
+    """Reject passes in the block that move a random generator; all generators are put back.
 
     The generators are torch's global ones, of the CPU and of the module's CUDA devices, and those that are attributes of its
     layers or of the functions, or that a function closes over. `check_repeats` finds what comes from elsewhere.
@@ -27,9 +27,6 @@ def no_draws(what: str, module: nn.Module, functions: Sequence[object] = ()) -> 
         what: "student", "teacher", or another subject of the sentence.
         module: what runs in the block.
         functions: what else runs there, such as a loss.
-
-    Raises:
-        ValueError: a generator was moved.
     """
     sources = generators_of(module, functions)
     before = [read() for read, _ in sources]
@@ -79,15 +76,12 @@ def _contents(function: FunctionType) -> list[object]:
 
 
 def check_repeats(what: str, found: Sequence[Tensor], again: Callable[[], Sequence[Tensor]]) -> None:
-    """Refuse a forward pass that gives other results when it is run again, beyond rounding.
+    """Reject a forward pass that gives other results when it is run again, beyond rounding.
 
     Args:
         what: "student", "teacher", or another subject of the sentence.
         found: what a pass gave.
         again: the same pass once more.
-
-    Raises:
-        ValueError: the results differ.
     """
     second = again()
     # Among other batches the first may have been rounded otherwise, or normalised with all of them: then like with like.
@@ -96,11 +90,7 @@ def check_repeats(what: str, found: Sequence[Tensor], again: Callable[[], Sequen
 
 
 def check_same_losses(first: Tensor, second: Tensor, start: int = 0) -> None:
-    """Refuse steps, the first of them `start`, that have other losses when they are taken a second time: (n,) either time.
-
-    Raises:
-        ValueError: the losses differ, beyond rounding.
-    """
+    """Reject steps, the first of them `start`, that have other losses when they are taken a second time: (n,) either time."""
     if not alike(first, second):
         step = start + int((first - second).abs().nan_to_num().argmax()) + 1
         raise _drawn("An inner step", f"step {step} had another loss when it was run again")
@@ -111,7 +101,7 @@ def _close(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
 
 
 def alike(a: Tensor, b: Tensor) -> bool:
-    """Tell whether two results are one and the same up to rounding: half the digits of their type."""
+    """Tell whether two results are one and the same within rounding error: half the digits of their type."""
     if not a.is_floating_point():
         return torch.equal(a, b)
     tolerance = math.sqrt(torch.finfo(a.dtype).eps)

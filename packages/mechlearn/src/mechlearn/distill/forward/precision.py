@@ -13,9 +13,6 @@ def precision(what: str, x: Inputs, module: nn.Module) -> Generator[None]:
     """Explain the failure of a forward pass in the block by the type of its inputs, where that is no parameter's.
 
     Inputs of another type are not refused beforehand, because a module may convert them.
-
-    Raises:
-        TypeError: in the place of torch's own error.
     """
     try:
         yield

@@ -61,9 +61,6 @@ class Captured:
             run: the pass.
             x: its inputs, which are left as they are.
             undo: takes back what the first pass leaves behind, where it is taken again; needed where a pass leaves anything.
-
-        Raises:
-            ValueError: a later pass overwrites what the first one did not.
         """
         backup = mapped(torch.clone, x) if self.begins else None
         while True:
@@ -136,9 +133,6 @@ def student_function(
         student: any module in which no example depends on random numbers (dropout in train mode is refused).
         layers: the paths of the supervised modules, as in `named_modules`; "" for the student's output; "path@k" for call k.
         trained: the names of those trainable parameters that it is a function of; the others are constants, too. None: all.
-
-    Raises:
-        ValueError: a layer that is not called, or called again where no call of it is named.
     """
     constants = constants_beside(student, trained)
     buffers = {name for name, _ in student.named_buffers()}
@@ -168,7 +162,7 @@ def constants_beside(student: nn.Module, trained: Collection[str] | None) -> Par
 
 
 def check_captured(name: str, output: Any, again: bool) -> None:  # noqa: ANN401  # a user's module may return anything
-    """Refuse a supervised layer whose output is no tensor, or that is called more than once in a pass."""
+    """Reject a supervised layer whose output is no tensor, or that is called more than once in a pass."""
     if not isinstance(output, Tensor):
         raise ValueError(
             f"A supervised layer should return a tensor. Found {type(output).__name__} from {name!r}. Supervise a layer inside "

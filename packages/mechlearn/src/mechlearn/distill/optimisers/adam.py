@@ -37,7 +37,7 @@ class Adam(arguments.Choice):
     decoupled: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what torch refuses, and an eps of 0, at which a gradient of zero has no derivative."""
+        """Reject what torch refuses, and an eps of 0, at which a gradient of zero has no derivative."""
         arguments.check_flag("decoupled", self.decoupled)
         arguments.check_kind("betas", self.betas, (tuple, list), "two numbers in [0, 1)")
         why = "the root has no derivative where a gradient is zero without it"

@@ -12,12 +12,7 @@ from mechlearn.distill.optimisers.sgd import SGD
 
 
 def rule_of(inner: object) -> Inner:
-    """Return an inner optimiser: the one given, or the counterpart of a torch optimiser.
-
-    Raises:
-        TypeError: neither, such as a class or a name.
-        ValueError: a torch optimiser with settings that have no counterpart.
-    """
+    """Return an inner optimiser: the one given, or the counterpart of a torch optimiser."""
     if isinstance(inner, torch.optim.Optimizer):
         return inner_from(inner)
     if isinstance(inner, type) or not isinstance(inner, Inner):
@@ -29,11 +24,7 @@ def rule_of(inner: object) -> Inner:
 
 
 def unrolled_by(inner: object, student: nn.Module) -> list[str]:
-    """Return which of a student's trainable parameters an inner optimiser steps: of torch's those that it holds, else all.
-
-    Raises:
-        ValueError: one of torch's that holds none of them.
-    """
+    """Return which of a student's trainable parameters an inner optimiser steps: of torch's those that it holds, else all."""
     trained = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}
     if not isinstance(inner, torch.optim.Optimizer):
         return list(trained)
@@ -48,11 +39,7 @@ def unrolled_by(inner: object, student: nn.Module) -> list[str]:
 
 
 def check_unrolls_whole(inner: object, students: Sequence[nn.Module]) -> None:
-    """Refuse an inner optimiser of torch's that holds a part of one of several students: the same for all is asked for.
-
-    Raises:
-        ValueError: it holds a part.
-    """
+    """Reject an inner optimiser of torch's that holds a part of one of several students: the same for all is asked for."""
     groups = inner.param_groups if isinstance(inner, torch.optim.Optimizer) else []
     held = {id(parameter) for group in groups for parameter in group["params"]}
     for p, student in enumerate(students):
@@ -103,12 +90,7 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
 
 
 def check_optimizer(name: str, optimizer: torch.optim.Optimizer, module: nn.Module) -> None:
-    """Refuse an optimiser that does not hold the module's trainable parameters, or that cannot take a step with them.
-
-    Raises:
-        TypeError: no optimiser of torch's, or one that wants the loss as a function.
-        ValueError: parameters that it lacks, or a learning rate that is negative or no number.
-    """
+    """Reject an optimiser that does not hold the module's trainable parameters, or that cannot take a step with them."""
     way_out = f"Make one, such as torch.optim.Adam({name.removesuffix('_optimizer') or 'module'}.parameters())."
     arguments.check_kind(name, optimizer, torch.optim.Optimizer, "a torch optimiser", way_out=way_out)
     if isinstance(optimizer, torch.optim.LBFGS):

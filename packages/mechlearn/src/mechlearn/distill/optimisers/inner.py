@@ -42,6 +42,6 @@ class Inner(Protocol):
 
 
 def check_rate(lr: float | Tensor) -> None:
-    """Refuse a negative learning rate, and one that is no number; a tensor's value may be unknown yet, in a trace."""
+    """Reject a negative learning rate, and one that is no number; a tensor's value may be unknown yet, in a trace."""
     for one in arguments.ends(lr) if isinstance(lr, Tensor) else (lr,):
         arguments.check_not_negative("lr", one)

@@ -31,7 +31,7 @@ class SGD(arguments.Choice):
     linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse what torch refuses."""
+        """Reject what torch refuses."""
         arguments.check_flag("nesterov", self.nesterov)
         arguments.check_not_negative("momentum", self.momentum)
         arguments.check_not_negative("weight_decay", self.weight_decay)

@@ -50,12 +50,9 @@ def state_from(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inne
 
 
 def check_pair(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inner) -> None:
-    """Refuse an inner optimiser whose moments the student's optimiser will never keep.
+    """Reject an inner optimiser whose moments the student's optimiser will never keep.
 
     Of optimisers other than torch's SGD, Adam and AdamW nothing is known before they have taken a step.
-
-    Raises:
-        ValueError: one of the moments is not kept.
     """
     kept = _kept(optimizer)
     for moment in inner.init(parameters_of(student)).moments:

@@ -34,7 +34,7 @@ class PopulationTaught(NamedTuple):
         student: of the students' ordinary steps, likewise.
         validation_losses: (P,) every student's, after its unroll.
         ages: (P,) rounds of every student, this one included.
-        renewed: (P,) who started anew after this round.
+        renewed: (P,) who started again after this round.
     """
 
     meta: MetaRecord
@@ -48,7 +48,7 @@ class PopulationDistillation:
     """One teacher learns from several students at once, so that what it asks for serves students it has not met.
 
     A round (`step`) is a meta-step along the mean of the students' meta-gradients, or along what `Population.combine` makes of
-    them, each student unrolled on its own batches; then N ordinary steps of every student; then some start anew. With one
+    them, each student unrolled on its own batches; then N ordinary steps of every student; then some start again. With one
     student it is `mechlearn.distill.Distillation`, to the bit.
 
     Source: thesis chapter 5, outlook ("population-based training").
@@ -114,7 +114,7 @@ class PopulationDistillation:
 
         Raises:
             ValueError, FloatingPointError: as `Distillation.step`; or fresh students of another architecture, and then nobody
-                started anew, and the round is not counted.
+                started again, and the round is not counted.
         """
         arguments.check_whole("student_steps", student_steps, 1)
         meta, losses = self.meta_step()
@@ -154,7 +154,7 @@ class PopulationDistillation:
         return MetaRecord(loss, found.training_losses, found.nonfinite, found.clipped, norm, skipped), losses
 
     def student_steps(self, count: int) -> StudentRecord:
-        """Take ordinary steps of every student with the present teacher.
+        """Take ordinary steps of every student with the current teacher.
 
         Args:
             count: how many each.
@@ -171,7 +171,7 @@ class PopulationDistillation:
             return self._members.student_steps(self.examples.rows(self._student_rows.take(count)))
 
     def _renew(self, losses: Tensor, ages: Tensor, rounds: int) -> Tensor:
-        """Start those students anew whose time has come; all of the fresh ones are made before the first is used."""
+        """Start those students again whose time has come; all of the fresh ones are made before the first is used."""
         population = self.population
         if population.reset is None or population.renew is None:
             return torch.zeros(len(ages), dtype=torch.bool)
@@ -226,7 +226,7 @@ class PopulationDistillation:
 
 
 def _check_counts(state: Mapping[str, Any], students: int) -> None:
-    """Refuse a state of another number of students."""
+    """Reject a state of another number of students."""
     arguments.check_ids("ages", state["ages"], students, way_out="Load it into a population of as many students.")
     arguments.check_whole("rounds", state["rounds"])
 

@@ -1,4 +1,4 @@
-"""A population at work: its students one by one, or all in one stack. Both do the same, up to rounding."""
+"""A population at work: its students one by one, or all in one stack. Both do the same, within rounding error."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -86,7 +86,7 @@ class OneByOne:
         return StudentRecord(*(sum(values) / len(records) for values in zip(*records, strict=True)))
 
     def start_anew(self, p: int, fresh: nn.Module) -> None:
-        """Put a fresh student in the place of the p-th."""
+        """Put a fresh student instead of the p-th."""
         start_anew(self.lessons[p].student, fresh)
         self.optimizers[p].state.clear()
 
@@ -128,11 +128,7 @@ class Stacked:
                 student.get_parameter(name).data = values.data[p]
 
     def _check_students(self) -> None:
-        """Refuse students that were changed since, as a stack would go on without the change; take on new values.
-
-        Raises:
-            ValueError: a student that is frozen, of another architecture, type or place.
-        """
+        """Reject students that were changed since, as a stack would go on without the change; take on new values."""
         _check_trained(self.students)
         check_members(self.students)
         parted: list[tuple[Tensor, Tensor]] = []
@@ -228,7 +224,7 @@ class Stacked:
         return {name: values.detach() for name, values in found.items()} if detached else found
 
     def start_anew(self, p: int, fresh: nn.Module) -> None:
-        """Put a fresh student in the place of the p-th, and forget its moments and the number of its steps."""
+        """Put a fresh student instead of the p-th, and forget its moments and the number of its steps."""
         start_anew(self.students[p], fresh)
         for state in self.optimizer.state.values():
             for value in cast("dict[str, Tensor | None]", state).values():
@@ -289,11 +285,7 @@ def _clipped(meta: MetaGradient, gradients: Params, clip: float | None) -> MetaG
 
 
 def check_stackable(lesson: Lesson, unrolling: Unrolling, rule: Inner) -> None:
-    """Refuse what a stack would do otherwise than its students one by one.
-
-    Raises:
-        ValueError: moments of the student's optimiser, pooled statistics, a strategy or an inner optimiser that mixes students.
-    """
+    """Reject what a stack would do otherwise than its students one by one."""
     way_out = "Pass stacked=False, or leave it out."
     if unrolling.moments == "student":
         raise ValueError(f"Stacked students should unroll with fresh moments. Found moments='student'. {way_out}")
@@ -322,7 +314,7 @@ def _changed(p: int, name: str, value: Tensor | None, place: Tensor | None) -> V
 
 
 def _check_trained(students: Sequence[nn.Module]) -> None:
-    """Refuse students with a frozen parameter: a stack would train it."""
+    """Reject students with a frozen parameter: a stack would train it."""
     for p, student in enumerate(students):
         frozen = [name for name, parameter in student.named_parameters() if not parameter.requires_grad]
         if frozen:
@@ -333,7 +325,7 @@ def _check_trained(students: Sequence[nn.Module]) -> None:
 
 
 def _check_apart(students: Sequence[nn.Module]) -> None:
-    """Refuse students that have a parameter in common: a stack would give each a copy of it."""
+    """Reject students that have a parameter in common: a stack would give each a copy of it."""
     owners: dict[int, int] = {}
     for p, student in enumerate(students):
         for name, parameter in student.named_parameters():

@@ -1,4 +1,4 @@
-"""Who is taught by one teacher, when a student starts anew, and how the students' meta-gradients become the teacher's.
+"""Who is taught by one teacher, when a student starts again, and how the students' meta-gradients become the teacher's.
 
 The thesis' outlook (chapter 5): a teacher of one student may overfit to it, one of many must be of use to any. Index
 convention: p a student of P.
@@ -16,7 +16,7 @@ from mechlearn import arguments
 
 @dataclass(frozen=True)
 class Every(arguments.Choice):
-    """Each student starts anew after so many rounds, at staggered times, so that the teacher sees young and old ones.
+    """Each student starts again after so many rounds, at staggered times, so that the teacher sees young and old ones.
 
     Student p of P does after round n (p + 1) / P, rounded down, and then every n rounds.
 
@@ -30,11 +30,11 @@ class Every(arguments.Choice):
     rounds: int
 
     def __post_init__(self) -> None:
-        """Refuse fewer than one round."""
+        """Reject fewer than one round."""
         arguments.check_whole("rounds", self.rounds, 1)
 
     def due(self, finished: int, losses: Float[Tensor, " p"], ages: Int[Tensor, " p"]) -> Bool[Tensor, " p"]:
-        """Return which students start anew after so many finished rounds."""
+        """Return which students start again after so many finished rounds."""
         del ages
         first = self.rounds * (torch.arange(len(losses)) + 1) // len(losses)
         return (finished >= first) & ((finished - first) % self.rounds == 0)
@@ -42,7 +42,7 @@ class Every(arguments.Choice):
 
 @dataclass(frozen=True)
 class WhenSolved(arguments.Choice):
-    """A student starts anew when its validation loss after an unroll is below a threshold.
+    """A student starts again when its validation loss after an unroll is below a threshold.
 
     Attributes:
         loss: the threshold.
@@ -56,12 +56,12 @@ class WhenSolved(arguments.Choice):
     least: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no threshold, and fewer than one round."""
+        """Reject anything but a threshold, and fewer than one round."""
         arguments.check_finite("loss", self.loss)
         arguments.check_whole("least", self.least, 1)
 
     def due(self, finished: int, losses: Float[Tensor, " p"], ages: Int[Tensor, " p"]) -> Bool[Tensor, " p"]:
-        """Return which students start anew."""
+        """Return which students start again."""
         del finished
         return (losses.cpu() < self.loss) & (ages >= self.least)
 
@@ -80,12 +80,12 @@ class Population(arguments.Choice):
     Attributes:
         students: P modules, the first of them the lesson's. All have the supervised layers, of the same shapes; all else may
             differ where they are not stacked.
-        renew: makes a fresh student; needed where any starts anew.
+        renew: makes a fresh student; needed where any starts again.
         reset: when one does; None never.
         combine: how the students' meta-gradients are combined; None takes their mean. Students may be environments:
             ``lambda g: mechlearn.agreement.combine(AndMask(0.8), g).gradient``.
         stacked: train all students as one stack with a leading axis, at once. Needs one architecture without buffers and an
-            inner optimiser of ours. What it finds is what it would find student by student, up to rounding.
+            inner optimiser of ours. What it finds is what it would find student by student, within rounding error.
 
     Raises:
         ValueError: no student, one that comes twice, nobody to make fresh ones.
@@ -99,7 +99,7 @@ class Population(arguments.Choice):
     stacked: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no population."""
+        """Reject anything but a population."""
         arguments.check_flag("stacked", self.stacked)
         arguments.check_kind("students", self.students, Sequence, "a list of modules", way_out="Write [student, ...].")
         for p, student in enumerate(self.students):
@@ -120,12 +120,7 @@ class Population(arguments.Choice):
 
 
 def check_fresh(student: nn.Module, fresh: object) -> nn.Module:
-    """Return a fresh student; refuse one of another architecture.
-
-    Raises:
-        TypeError: no module.
-        ValueError: other parameters or buffers, or of other shapes.
-    """
+    """Return a fresh student; refuse one of another architecture."""
     arguments.check_kind("renew", fresh, nn.Module, "a function that returns a torch.nn.Module")
     assert isinstance(fresh, nn.Module)
     wanted, found = ([(name, t.shape) for name, t in one.state_dict().items()] for one in (student, fresh))

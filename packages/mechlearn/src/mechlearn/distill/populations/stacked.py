@@ -85,11 +85,7 @@ class StackedProblem(InnerProblem):
 
 
 def coefficients(lesson: Lesson, label_losses: Tensor, teaching_losses: Tensor, params: Params) -> float | Tensor:
-    """Return what each student's L_h is multiplied by, as `strategies.coefficients.coefficient` does for one: alpha, or (P,).
-
-    Raises:
-        FloatingPointError: there is nothing to measure by.
-    """
+    """Return each student's factor of L_h, as `strategies.coefficients.coefficient` does for one: alpha, or (P,)."""
     relative_to = lesson.alpha_relative_to
     if relative_to is None:
         return lesson.alpha

@@ -41,7 +41,7 @@ class Card:
 def settings_of(distillation: Distillation) -> dict[str, Any]:
     """Return a distillation's settings as a card holds them: lesson, unrolling, sizes of the split, both optimisers.
 
-    Modules are not described: add what makes yours anew, ``settings_of(distillation) | {"model": {"width": 8}}``.
+    Modules are not described: add how to build yours, ``settings_of(distillation) | {"model": {"width": 8}}``.
     """
     lesson, unrolling, split = distillation.lesson, distillation.unrolling, distillation.split
     said = {name: getattr(lesson, name) for name in ("alpha", "alpha_relative_to", "teaching_loss", "label_loss", "hoisting")}
@@ -117,11 +117,7 @@ def found_card(path: Path) -> Path:
 
 
 def check_tensors_path(path: Path) -> None:
-    """Refuse a file of tensors that its card would overwrite.
-
-    Raises:
-        ValueError: the name of a card.
-    """
+    """Reject a file of tensors that its card would overwrite."""
     if path.suffix == ".json":
         raise ValueError(
             f"`path` should be that of the tensors. Found {path}, which names a card. Write {path.with_suffix(TENSORS)}."
@@ -135,11 +131,7 @@ def write_card(card: Card, path: Path) -> None:
 
 
 def checked(settings: Settings) -> dict[str, Any]:
-    """Return settings as JSON gives them back.
-
-    Raises:
-        TypeError: what JSON does not know.
-    """
+    """Return settings as JSON gives them back."""
     try:
         found = json.loads(json.dumps(dict(settings), allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -156,11 +148,7 @@ def digest(path: Path) -> str:
 
 
 def check_card(card: Card, kind: str, path: Path) -> None:
-    """Refuse a card of another kind, or of other tensors.
-
-    Raises:
-        ValueError: either of them.
-    """
+    """Reject a card of another kind, or of other tensors."""
     if card.kind != kind:
         raise ValueError(f"The file should hold a {kind}. Found a {card.kind} in {path}. Read it with load_{card.kind}.")
     if card.sha256 != digest(path):

@@ -34,7 +34,7 @@ def save_student(student: nn.Module, path: str | Path, settings: Settings | None
     Args:
         student: what is saved; the teacher is not needed any more.
         path: of the file, such as ``student.safetensors``; an older one, and its card, are replaced.
-        settings: of the card, such as the arguments that make the module anew, and `settings_of` its distillation.
+        settings: of the card, such as the arguments that make the module again, and `settings_of` its distillation.
 
     Raises:
         ImportError: safetensors is not installed.
@@ -56,6 +56,9 @@ def load_student(student: nn.Module, path: str | Path) -> nn.Module:
     Args:
         student: what is read into, in place. Its settings stand in ``read_card(path).settings``.
         path: of the file; a file without a card is read, too.
+
+    Returns:
+        The student.
 
     Raises:
         ImportError: safetensors is not installed.
@@ -90,7 +93,7 @@ def _save(kind: str, module: nn.Module, path: str | Path, settings: Settings | N
 
 
 def _check_place(target: Path) -> None:
-    """Refuse a file in a folder that is not there, and one whose place a folder has."""
+    """Reject a file in a folder that is not there, and one whose place a folder has."""
     if target.is_dir():
         raise IsADirectoryError(f"`path` should be that of a file. Found a folder at {target}. Name a file in it.")
     if not target.parent.is_dir():
@@ -101,7 +104,7 @@ def _check_place(target: Path) -> None:
 
 
 def _check_tensors(kind: str, module: nn.Module) -> None:
-    """Refuse a module whose state a file of tensors does not hold."""
+    """Reject a module whose state a file of tensors does not hold."""
     others = [name for name, value in module.state_dict().items() if not isinstance(value, Tensor)]
     if others:
         raise TypeError(
@@ -133,7 +136,7 @@ def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
 
 
 def _check_types(kind: str, module: nn.Module, tensors: Mapping[str, Tensor], target: Path) -> None:
-    """Refuse tensors of another type than the module's, which would be rounded, cut off or overflow without a word."""
+    """Reject tensors of another type than the module's, which would be rounded, cut off or overflow without a word."""
     for name, own in module.state_dict().items():
         found = tensors.get(name)
         if found is not None and isinstance(own, Tensor) and found.dtype != own.dtype:

@@ -12,18 +12,12 @@ from mechlearn.distill.examples.splits import Split, check_split
 
 
 def check_state(state: Mapping[str, Any], present: Mapping[str, Any], examples: int) -> None:
-    """Refuse a state with missing parts, of other data, or with a generator's state that is none.
+    """Reject a state with missing parts, of other data, or with a generator's state that is none.
 
     Args:
         state: what is to be loaded.
-        present: what stands in its place now.
+        present: what stands instead now.
         examples: how many there are.
-
-    Raises:
-        KeyError: a part is missing.
-        TypeError: a state, or a part of it, that is none.
-        ValueError: rows that cannot be drawn from these examples.
-        RuntimeError: a generator's state of another kind.
     """
     arguments.check_kind("state", state, Mapping, "a state of Distillation", way_out="Pass what state_dict() has returned.")
     _check_keys("Distillation", state, present)
@@ -60,12 +54,7 @@ def _check_keys(what: str, state: Mapping[str, Any], present: Mapping[str, Any])
 
 
 def load_parts(parts: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Load each part's state; if one of them fails, all are put back.
-
-    Raises:
-        RuntimeError: a state of another module.
-        ValueError: a state of another optimiser.
-    """
+    """Load each part's state; if one of them fails, all are put back."""
     before = copy.deepcopy({name: part.state_dict() for name, part in parts.items()})
     try:
         for name, part in parts.items():
@@ -85,12 +74,7 @@ _MOMENTS = ("momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "squar
 
 
 def _check_moments(name: str, optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:
-    """Refuse moments of other parameters; torch takes them as they come, and fails, or broadcasts, at the next step.
-
-    Raises:
-        KeyError: no state of an optimiser.
-        ValueError: a moment of another shape.
-    """
+    """Reject moments of other parameters; torch takes them as they come, and fails, or broadcasts, at the next step."""
     _check_keys(f"`{name}`", state, optimizer.state_dict())
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     numbers = [number for group in state["param_groups"] for number in group["params"]]
@@ -106,7 +90,7 @@ def _check_moments(name: str, optimizer: torch.optim.Optimizer, state: Mapping[s
 
 
 def _check_kind(name: str, optimizer: torch.optim.Optimizer, before: Mapping[str, Any]) -> None:
-    """Refuse settings that another kind of optimiser has saved; torch takes them as they come."""
+    """Reject settings that another kind of optimiser has saved; torch takes them as they come."""
     wanted = {key for group in before["param_groups"] for key in group}
     missing = sorted(key for group in optimizer.param_groups for key in wanted if key not in group)
     if missing:

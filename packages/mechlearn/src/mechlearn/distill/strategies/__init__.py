@@ -16,11 +16,7 @@ Strategy = Unroll | Checkpoint | Truncated | Adjoint | Implicit
 
 
 def check_strategy(strategy: object) -> None:
-    """Refuse what is none, such as a strategy's class or name.
-
-    Raises:
-        TypeError: none of ours.
-    """
+    """Reject what is none, such as a strategy's class or name."""
     if not isinstance(strategy, Strategy):
         raise TypeError(
             "`strategy` should be one of Unroll(), Checkpoint(), Truncated(), Adjoint() and Implicit(), with their settings. "

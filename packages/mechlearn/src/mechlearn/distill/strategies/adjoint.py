@@ -27,7 +27,7 @@ class Adjoint(arguments.Choice):
     backend: str = "inductor"
 
     def __post_init__(self) -> None:
-        """Refuse what is no choice."""
+        """Reject anything but a choice."""
         arguments.check_flag("compile", self.compile)
         arguments.check_kind("backend", self.backend, str, "the name of a backend of torch.compile")
 

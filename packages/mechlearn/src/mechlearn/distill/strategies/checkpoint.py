@@ -24,7 +24,7 @@ class Checkpoint(arguments.Choice):
     segments: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse fewer than one segment."""
+        """Reject fewer than one segment."""
         if self.segments is not None:
             arguments.check_whole("segments", self.segments, 1)
 

@@ -1,7 +1,7 @@
 """The teaching coefficient free of scale: alpha relative to what the label loss weighs.
 
 Measured once on one batch, at the student's present parameters, and a constant from there on: multiplying L_y or L_h by a
-factor then changes the coefficient, and no more. The printed coefficient is a number that each task needs anew.
+factor then changes the coefficient, and no more. The printed coefficient is a number that each task needs again.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,6 @@ def coefficient(lesson: Lesson, label_loss: Tensor, teaching_loss: Tensor, param
         label_loss: L_y of a batch, with its graph.
         teaching_loss: L_h of the same batch, likewise.
         params: the student's trainable parameters in that graph.
-
-    Raises:
-        FloatingPointError: there is nothing to measure by: L_h or its gradient is 0, or one of them is no number.
     """
     relative_to = lesson.alpha_relative_to
     if relative_to is None:

@@ -6,8 +6,8 @@ as a tensor, so that a schedule needs no second compilation; another alpha does,
 
 What cannot be compared, such as a slope that was changed inside an activation or a factor inside a loss, is looked for by what
 it does: each unroll runs the traces of a step and of the product behind that, and the student as it is now, and
-compiles anew where either moves otherwise. What makes no difference on the last batch, within half the digits of the numbers'
-type, is not found: after such a change, compile anew by giving the lesson a copy of the student.
+compiles again where either moves otherwise. What makes no difference on the last batch, within half the digits of the numbers'
+type, is not found: after such a change, compile again by giving the lesson a copy of the student.
 
 A trace is made with the first batch, and looked at on the last: numbers that a pass takes out of the data (``.tolist()``,
 ``.numpy()``) are the first batch's in it for ever, and are refused so.
@@ -58,12 +58,7 @@ _kept: "WeakKeyDictionary[nn.Module, _Kept]" = WeakKeyDictionary()
 
 
 def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
-    """Return the inner step and its product, compiled for this student, or those that were compiled before.
-
-    Raises:
-        RuntimeError: the steps cannot be compiled, for want of a C++ compiler for example, or do with the last batch something
-            else than the student does.
-    """
+    """Return the inner step and its product, compiled for this student, or those that were compiled before."""
     student = problem.lesson.student
     constants = constants_beside(student, problem.start.params)
     key = (backend, *_key(problem, constants))

@@ -47,6 +47,9 @@ def finite_differences(
         directions: how many.
         step: length of a step to either side.
 
+    Returns:
+        For each direction the meta-gradient along it, and the difference quotient.
+
     Raises:
         ValueError: a step that is not positive, no directions.
         TypeError: a function, a number or a generator that is none.

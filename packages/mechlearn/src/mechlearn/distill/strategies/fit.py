@@ -15,13 +15,7 @@ _LOOK = "Look for detach(), no_grad(), .item(), argmax or rounding in it."
 
 
 def check_fit(problem: InnerProblem) -> None:
-    """Refuse what would give a wrong meta-gradient, or one of 0, without a word: two passes over the first batch.
-
-    Raises:
-        TypeError: complex parameters, which inner optimisers do not know.
-        ValueError: signals whose shapes differ from the supervised layers' outputs; random numbers in the student or in a loss;
-            losses or layers that no gradient leads through.
-    """
+    """Reject what would give a wrong meta-gradient, or one of 0, without a word: two passes over the first batch."""
     _check_real(problem.start.params)
     lesson, (x, y), signals = problem.lesson, problem.batch(0), problem.step_signals(0)
     with no_draws("student", lesson.student):
@@ -75,12 +69,7 @@ def _check_teaching_loss(problem: InnerProblem, hidden: dict[str, Tensor], examp
 
 
 def check_start(start: Point, rule: Inner) -> None:
-    """Refuse a state of another rule, or of another student.
-
-    Raises:
-        TypeError: no state.
-        ValueError: moments that the rule does not keep, or of other parameters.
-    """
+    """Reject a state of another rule, or of another student."""
     what = "a mechlearn.distill.InnerState"
     arguments.check_kind("start", start.state, InnerState, what, way_out="See mechlearn.distill.state_from.")
     found = {moment: _shapes(values) for moment, values in start.state.moments.items()}

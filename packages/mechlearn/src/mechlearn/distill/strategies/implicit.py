@@ -39,7 +39,7 @@ class Implicit(arguments.Choice):
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what would run another solver than was meant, or none."""
+        """Reject what would run another solver than was meant, or none."""
         arguments.check_one_of("solver", self.solver, ("neumann", "cg"))
         arguments.check_whole("terms", self.terms, 1)
         arguments.check_positive("scale", self.scale)

@@ -226,7 +226,7 @@ class InnerProblem:
         return tuple(found)
 
     def _check_finite_steps(self, losses: Tensor, validation: Tensor) -> None:
-        """Refuse an unroll that left the numbers; say at which inner step, and why."""
+        """Reject an unroll that left the numbers; say at which inner step, and why."""
         bad = (~torch.isfinite(losses)).nonzero().flatten().tolist()
         if bad:
             i = bad[0]
@@ -239,7 +239,7 @@ class InnerProblem:
             raise _refusal(message, began, losses, validation)
 
     def _check_finite_validation(self, losses: Tensor, loss: Tensor, params: Params) -> None:
-        """Refuse a validation loss that is no number."""
+        """Reject a validation loss that is no number."""
         if not bool(torch.isfinite(loss)):
             message = (
                 f"The validation loss after the unroll should be finite. Found {loss.item()} after {self.steps} inner steps, "

@@ -58,6 +58,9 @@ def forecast_memory(
         inner: the inner optimiser.
         strategy: whose memory is asked for.
 
+    Returns:
+        Bytes by what holds them.
+
     Raises:
         TypeError: an optimiser or a strategy that is none.
     """

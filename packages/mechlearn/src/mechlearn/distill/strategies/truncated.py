@@ -23,7 +23,7 @@ class Truncated(arguments.Choice):
     last: int = 16
 
     def __post_init__(self) -> None:
-        """Refuse fewer than one step."""
+        """Reject fewer than one step."""
         arguments.check_whole("last", self.last, 1)
 
     def solve(self, problem: InnerProblem) -> Solved:

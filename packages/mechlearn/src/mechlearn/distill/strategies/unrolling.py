@@ -19,11 +19,11 @@ class Unrolling(arguments.Choice):
 
     Attributes:
         inner: the inner optimiser, see `mechlearn.distill.meta_gradient`; "student" takes the differentiable counterpart of the
-            student's optimiser, read anew at every meta-step, as a scheduler may have moved its learning rate.
+            student's optimiser, read again at every meta-step, as a scheduler may have moved its learning rate.
         steps: n, the length of an unroll.
         batch_size: examples of an inner step, and of the student's ordinary ones.
         moments: "fresh" starts every unroll with new inner moments; "student" with those of the student's optimiser.
-        validation_size: validation examples of a meta-step, drawn anew; None takes all.
+        validation_size: validation examples of a meta-step, drawn again; None takes all.
         strategy: how to differentiate, see `mechlearn.distill.meta_gradient`.
         clip: components of the meta-gradient are clipped to [-clip, clip]; None leaves them.
         nonfinite: what a meta-step does if components of the meta-gradient are NaN or infinite: "raise", "skip" the teacher's
@@ -45,7 +45,7 @@ class Unrolling(arguments.Choice):
     nonfinite: str = "raise"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Reject what cannot be."""
         if not (isinstance(self.inner, str) and self.inner == "student"):
             _check_inner(self.inner)
         arguments.check_whole("steps", self.steps, 1)
@@ -67,7 +67,7 @@ class Unrolling(arguments.Choice):
 
 
 def check_clip(clip: float | None) -> None:
-    """Refuse bounds that are not positive."""
+    """Reject bounds that are not positive."""
     if clip is not None:
         arguments.check_positive("clip", clip)
 

@@ -26,9 +26,6 @@ def move_teacher(teacher: nn.Module, optimizer: torch.optim.Optimizer, found: Me
         optimizer: over them.
         found: the meta-gradient.
         nonfinite: "raise", "skip" or "zero", where components are not finite.
-
-    Raises:
-        FloatingPointError: with "raise", a component that is not finite; nothing was moved.
     """
     if found.nonfinite and nonfinite == "raise":
         raise FloatingPointError(

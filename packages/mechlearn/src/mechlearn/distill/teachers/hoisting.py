@@ -49,7 +49,7 @@ class Hoisting(arguments.Choice):
     autocast: torch.dtype | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Reject what cannot be."""
         arguments.check_one_of("statistics", self.statistics, STATISTICS)
         if self.autocast is not None:
             arguments.check_kind("autocast", self.autocast, torch.dtype, "a torch.dtype or None", way_out="Use torch.bfloat16.")
@@ -82,7 +82,7 @@ class Teaching:
     """A teacher over the stacked batches of an unroll.
 
     Args:
-        teacher: any module over privileged data. Its buffers are copied: running averages stay as they are.
+        teacher: any module over privileged data. Its buffers are copied: running averages do not change.
         layers: the supervised layers' names.
         hoisting: in which pieces it is run.
     """
@@ -94,11 +94,7 @@ class Teaching:
         self._writes_inputs = False
 
     def checked_hoist(self, privileged: Inputs) -> Hoisted:
-        """Return what `hoist` does, of a teacher that is looked at first: at the price of a pass over one batch.
-
-        Raises:
-            ValueError: a teacher that draws random numbers.
-        """
+        """Return what `hoist` does, of a teacher that is looked at first: at the price of a pass over one batch."""
         with self._checked(privileged) as found:
             hoisted = self.hoist(privileged)
             found.extend(hoisted.signals)
@@ -148,11 +144,7 @@ class Teaching:
         return tuple(torch.cat(pieces) for pieces in zip(*(found for found, _ in parts), strict=True)), parts[0][1]
 
     def pull_back(self, hoisted: Hoisted, privileged: Inputs, cotangents: Signals) -> Params:
-        """Return the gradient of sum(cotangents * signals) with respect to the teacher's parameters.
-
-        Raises:
-            ValueError: no signal depends on them.
-        """
+        """Return the gradient of sum(cotangents * signals) with respect to the teacher's parameters."""
         any_reached = False
         for outputs, weights in self._graphs(hoisted, privileged, cotangents):
             reached = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output.requires_grad]

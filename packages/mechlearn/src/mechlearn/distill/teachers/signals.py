@@ -18,12 +18,7 @@ Layout = tuple[tuple[str, bool], ...]
 
 
 def pack(output: object, layers: Sequence[str]) -> tuple[Signals, Layout]:
-    """Return a teacher's output as signals in the order of `layers`.
-
-    Raises:
-        ValueError: a single signal for several layers, or names other than the supervised layers.
-        TypeError: signals that are no tensors, or of no floating numbers.
-    """
+    """Return a teacher's output as signals in the order of `layers`."""
     if isinstance(output, Tensor | Target):
         if len(layers) != 1:
             raise ValueError(
@@ -51,7 +46,7 @@ def pack(output: object, layers: Sequence[str]) -> tuple[Signals, Layout]:
 
 
 def _check_signal(what: str, name: str, signal: object) -> None:
-    """Refuse what no gradient leads through."""
+    """Reject what no gradient leads through."""
     if not isinstance(signal, Tensor):
         raise TypeError(
             f"The teacher's {what} should be tensors. Found an object of type {type(signal).__name__} for {name!r}. Return a "

@@ -27,7 +27,7 @@ TeacherOutput = Tensor | Target | Mapping[str, Tensor | Target]
 
 
 def check_targets(hidden: Mapping[str, Tensor], targets: Targets) -> None:
-    """Refuse signals whose shapes differ from the supervised layers' outputs; both by layer name, for one batch."""
+    """Reject signals whose shapes differ from the supervised layers' outputs; both by layer name, for one batch."""
     for name, h in hidden.items():
         for what, tensor in zip(("targets", "gates"), targets[name], strict=True):
             if tensor is not None and tensor.shape != h.shape:

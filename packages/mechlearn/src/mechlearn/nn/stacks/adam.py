@@ -61,10 +61,6 @@ class StackedAdam(torch.optim.Optimizer):
         Args:
             closure: not taken, there is one gradient.
             running: (M,) True where a member goes on; all if None.
-
-        Raises:
-            TypeError: a closure, or a mask that is no tensor of booleans.
-            ValueError: a mask of another length.
         """
         if closure is not None:
             raise TypeError("A stack is stepped with the gradients it has. Found a closure. Call backward, then step().")

@@ -16,7 +16,7 @@ from torch.nn.utils.parametrize import type_before_parametrizations
 
 
 def check_members(members: Sequence[nn.Module]) -> None:
-    """Refuse what no stack can be of, see `mechlearn.nn.stacks.Stack`."""
+    """Reject what no stack can be of, see `mechlearn.nn.stacks.Stack`."""
     if not members:
         raise ValueError("A stack needs at least one member. Found none. Pass a list of modules.")
     for index, member in enumerate(members):

@@ -55,11 +55,7 @@ class Stack(nn.Module):
         return len(next(self.parameters()))
 
     def train(self, mode: bool = True) -> "Stack":
-        """Put all members in train mode, or in eval mode; return the stack.
-
-        Raises:
-            ValueError: a mode that is no boolean.
-        """
+        """Put all members in train mode, or in eval mode; return the stack."""
         super().train(mode)
         self._architecture[0].train(mode)
         return self
@@ -69,10 +65,6 @@ class Stack(nn.Module):
 
         Args:
             x: (M, n, *features), rows for each member; ``rows.expand(len(stack), *rows.shape)`` gives all the same.
-
-        Raises:
-            ValueError: another number of members, or members that draw random numbers (dropout in train mode) or that torch
-                cannot vectorise.
         """
         if x.dim() == 0 or len(x) != len(self):
             raise ValueError(
@@ -104,11 +96,7 @@ class Stack(nn.Module):
         return {name: cast(Tensor, getattr(self, own)) for name, own in self._names.items()}
 
     def member(self, index: int) -> nn.Module:
-        """Return a copy of one member, an ordinary module.
-
-        Raises:
-            IndexError: there is no such member.
-        """
+        """Return a copy of one member, an ordinary module."""
         (architecture,) = self._architecture
         alone = _tied(copy.deepcopy(architecture).to_empty(device=next(self.parameters()).device), self._ties)
         with torch.no_grad():
@@ -118,7 +106,7 @@ class Stack(nn.Module):
         return alone
 
     def _check_names(self) -> None:
-        """Refuse names of parameters that the stack could not keep apart from others of its own."""
+        """Reject names of parameters that the stack could not keep apart from others of its own."""
         first: dict[str, str] = {}
         for name, own in self._names.items():
             taken = (

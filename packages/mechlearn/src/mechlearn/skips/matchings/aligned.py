@@ -166,7 +166,7 @@ def _from_predictions(predictor: Predictor) -> list[Tensor]:
 
 
 def check_total(total: float, b: int) -> None:
-    """Refuse losses so large that no path is better than another; a frame that costs infinity is merely avoided."""
+    """Reject losses so large that no path is better than another; a frame that costs infinity is merely avoided."""
     if not math.isfinite(total):
         raise FloatingPointError(
             f"The loss of the best alignment should be finite. Found {total} in trajectory {b} of the batch. Lower the "

@@ -32,10 +32,6 @@ def draw(
         generator: one, which is read trajectory by trajectory, or one for each trajectory.
         lengths: of the trajectories.
         streams: a list to which a stream of its own is added for each trajectory, for feedback that samples.
-
-    Raises:
-        TypeError: no generator, or something else.
-        ValueError: another number of generators than trajectories, or a generator that is not on the CPU.
     """
     found: list[list[Draw]] = []
     for each, length in zip(generators_of(generator, len(lengths)), lengths, strict=True):

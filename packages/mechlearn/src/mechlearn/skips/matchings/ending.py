@@ -16,7 +16,7 @@ from mechlearn.skips.predicting import Predictor
 class OrEnd(Choice):
     """Match as `Greedy` does, or with the frame at which the running option ends, if that fits better; however far.
 
-    Under `Options` no window passes an option's end, so that skips and switches are learnt together (ours, after thesis
+    Under `Options` no window passes an option's end, so that skips and switches are learned together (ours, after thesis
     section 2.5: "a more interesting interplay between ideal skip intervals and switching points for options"). Here that end
     is always a legal match, as in value prediction networks, where it is the only one. Without options it is the trajectory's
     end. Where no end lies beyond the horizon this is `Greedy`.

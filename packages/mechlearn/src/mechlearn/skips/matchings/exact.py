@@ -49,11 +49,7 @@ class ExactRanker:
     def best(
         self, predictions: Float[Tensor, "n *z"], rows: Sequence[int], first: Sequence[int], end: Sequence[int]
     ) -> list[int]:
-        """Return the frame that each prediction fits best; arguments as of `Ranker.best`.
-
-        Raises:
-            FloatingPointError: no frame of a window has a finite loss.
-        """
+        """Return the frame that each prediction fits best; arguments as of `Ranker.best`."""
         predictions = predictions.detach()  # cheaper than no_grad where a call takes a few microseconds
         if predictions.dtype != self._dtype:
             predictions = predictions.to(self._dtype)

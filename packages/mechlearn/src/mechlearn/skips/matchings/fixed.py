@@ -24,6 +24,10 @@ class Fixed(Choice):
     Raises:
         TypeError: a step that is no whole number.
         ValueError: a step below 1, or another word.
+
+    Example:
+        >>> Fixed(dt=3).dt  # every prediction is compared with the frame three later
+        3
     """
 
     dt: int
@@ -52,7 +56,7 @@ class Fixed(Choice):
         )
 
     def _check(self, lengths: Sequence[int], before: int) -> None:
-        """Refuse trajectories without a whole step from the first prediction on, which is made at frame ``before``."""
+        """Reject trajectories without a whole step from the first prediction on, which is made at frame ``before``."""
         short = [b for b, length in enumerate(lengths) if length - before <= self.dt]
         if short:
             behind = f" from the last on that its memory is shown, frame {before}" if before else ""

@@ -50,7 +50,10 @@ def follow(
         reach: a trajectory goes on while it has so many frames more.
         together: whether the losses of the matches are evaluated in one call at the end, which holds all predictions: quicker
             where frames are few numbers.
-        price: what each step costs, (n,), in the place of the losses of its matches.
+        price: what each step costs, (n,), instead of the losses of its matches.
+
+    Returns:
+        The steps of the batch, in the order in which they were taken.
 
     Raises:
         TypeError: random numbers are needed and there is no generator.

@@ -42,6 +42,16 @@ class Greedy(Choice):
         TypeError: a horizon or bound that is no whole number, or a scale that is no list of numbers.
         ValueError: a horizon or bound below 1, a bound above the horizon, a probability outside [0, 1], another word, or a
             scale that is not `horizon` positive numbers.
+
+    Example:
+        >>> import torch
+        >>> from mechlearn.losses import SquaredError
+        >>> from mechlearn.skips import Dynamics, Greedy, match
+        >>> from mechlearn.trajectories import Trajectories
+        >>> climb = Trajectories(torch.arange(7.0).view(1, 7, 1), torch.tensor([7]))  # one trajectory: 0, 1, ... 6
+        >>> by_two = Dynamics(lambda frames: frames + 2, SquaredError())
+        >>> match(by_two, climb, Greedy(horizon=3)).skips.tolist()
+        [[2, 2, 2]]
     """
 
     horizon: int
@@ -111,12 +121,7 @@ def _same_anywhere(loss: Loss) -> bool:
 
 
 def _numbers(scale: object, horizon: int) -> tuple[float, ...]:
-    """Return a scale as numbers, so that two matchings of the same are equal.
-
-    Raises:
-        TypeError: no list of numbers.
-        ValueError: another number of them, or one that is not positive.
-    """
+    """Return a scale as numbers, so that two matchings of the same are equal."""
     try:
         found = torch.as_tensor(scale, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -63,9 +63,6 @@ class Ranker:
             rows: the trajectory of each.
             first: the first frame of each window.
             end: the frame behind each window.
-
-        Raises:
-            FloatingPointError: a prediction that is not finite, or a loss that is NaN.
         """
         predictions = predictions.detach()  # cheaper than no_grad where a product takes a few microseconds
         if predictions.dtype != self._dtype:

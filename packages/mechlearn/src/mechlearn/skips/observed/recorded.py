@@ -52,6 +52,9 @@ def from_minari(
         scale: what one unit of an observation's stored numbers means.
         dtype: what observations are stored in; None for the type they come in. Simulators often record float64.
 
+    Returns:
+        The episodes as batches.
+
     Raises:
         TypeError: an episode without these.
         ValueError: another number of actions or rewards than one fewer than observations.

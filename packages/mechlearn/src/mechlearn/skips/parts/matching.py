@@ -52,6 +52,9 @@ def match_parts(
         average: see `match`.
         keep_predictions: see `match`.
 
+    Returns:
+        The mean loss and the matches of each part.
+
     Raises:
         TypeError, ValueError, FloatingPointError: those of `match`; parts that do not cover the frame, or a part without a
         matching.

@@ -89,7 +89,7 @@ class Parts(Choice):
                 )
 
     def check_cover(self, frame_shape: Sequence[int]) -> None:
-        """Refuse parts that do not cover a frame.
+        """Reject parts that do not cover a frame.
 
         Raises:
             ValueError: an element of no part, or one that a frame does not have.

@@ -84,6 +84,9 @@ def rollout_parts(
         frames: how many to return, the first among them.
         between: what a part is between its frames; "hold" where they are no numbers of a line, such as pictures.
 
+    Returns:
+        Frames (batch, frames, *frame), and the roll-out of each part.
+
     Raises:
         TypeError: what are no parts, or no frames of floats.
         ValueError: parts that do not cover the frame, dynamics without a clock or with what is not rolled out here, or fewer

@@ -90,7 +90,7 @@ class Cumulants(Choice):
         return 1 if self.discount == 1 else 2
 
     def check(self, trajectories: Trajectories) -> None:
-        """Refuse cumulants of another length than the trajectories' transitions.
+        """Reject cumulants of another length than the trajectories' transitions.
 
         Raises:
             ValueError: that, or none.

@@ -54,7 +54,7 @@ class Memory(Choice):
         return trajectories.first() if self.frames == 1 else trajectories.values()[:, : self.frames]
 
     def check(self, trajectories: Trajectories) -> None:
-        """Refuse trajectories without a frame behind those that are shown.
+        """Reject trajectories without a frame behind those that are shown.
 
         Raises:
             ValueError: that.

@@ -54,7 +54,7 @@ class Options(Choice):
         return self.ids[rows, times].long()
 
     def check(self, trajectories: Trajectories) -> None:
-        """Refuse options of another batch, too few of them, and ids out of range.
+        """Reject options of another batch, too few of them, and ids out of range.
 
         Raises:
             ValueError: that.

@@ -26,12 +26,7 @@ class Outcome(NamedTuple):
 
 
 def taken_apart(returned: Any, cumulants: Cumulants | None, state: Tensor | None) -> Outcome:  # noqa: ANN401  # a model's
-    """Take apart what a model returned: its prediction, then the cumulants, then the new state, where there are such.
-
-    Raises:
-        TypeError: something else.
-        ValueError: cumulants or a state of another shape.
-    """
+    """Take apart what a model returned: its prediction, then the cumulants, then the new state, where there are such."""
     names = [name for name, there in (("cumulants", cumulants), ("state", state)) if there is not None]
     if not names:
         return Outcome(_floats(returned))

@@ -39,11 +39,7 @@ class Found(NamedTuple):
 
 
 def dense_hessians(landscape: Landscape, curvature: Curvature, largest: int) -> list[Float[Tensor, "n n"]]:
-    """Return every environment's Hessian in float64, without the ridge.
-
-    Raises:
-        ValueError: more parameters than `largest`.
-    """
+    """Return every environment's Hessian in float64, without the ridge."""
     n = len(landscape.point)
     if n > largest:
         raise ValueError(

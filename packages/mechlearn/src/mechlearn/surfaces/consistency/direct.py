@@ -53,6 +53,9 @@ def walk(
         consistency: epsilon and the definitions of N_e and the comparison.
         furthest: where to stop if N_e has no end, as a multiple of the displacement.
         resolution: looks at the losses for one displacement.
+
+    Returns:
+        The losses along the path, and where it leaves N_e.
     """
     e, other = pair
     start = landscape.loss(e)

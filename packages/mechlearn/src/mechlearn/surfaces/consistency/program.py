@@ -68,10 +68,6 @@ def maximise(objective: Quadratic, constraint: Quadratic, upper: float, lower: f
         constraint: one with a positive definite matrix, between the levels at 0.
         upper: the constraint's greatest value.
         lower: its least value; None for none.
-
-    Raises:
-        NotPositiveError: the constraint's matrix is not positive definite.
-        ValueError: 0 violates the constraint.
     """
     if constraint.constant > upper or (lower is not None and constraint.constant < lower):
         raise ValueError(f"0 should satisfy the constraint. Found {constraint.constant:g} outside [{lower}, {upper:g}].")
@@ -137,11 +133,7 @@ def _whiten(constraint: Quadratic) -> Whitening:
 
 
 def whitening(constraint: Quadratic) -> Whitening:
-    """Return the coordinates in which a positive definite constraint is a sphere.
-
-    Raises:
-        NotPositiveError: its matrix is not positive definite.
-    """
+    """Return the coordinates in which a positive definite constraint is a sphere."""
     return _whiten(constraint)
 
 

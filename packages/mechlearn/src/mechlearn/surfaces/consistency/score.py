@@ -182,9 +182,6 @@ def check_minimum(landscape: Landscape, found: list[Expansion], consistency: Con
 
     The question is scale-free: the best step along the pooled gradient g lowers the pooled loss by about
     (g . g)^2 / (2 g . H g), and that should be less than epsilon. One product for each environment.
-
-    Raises:
-        ValueError: it is more, and the choice is "error".
     """
     gradient = torch.stack([expansion.gradient for expansion in found]).mean(0)
     norm = float(gradient.norm())

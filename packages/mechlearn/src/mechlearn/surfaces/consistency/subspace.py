@@ -47,11 +47,7 @@ def subspace_pair(
     search: Subspace,
     generator: Generator,
 ) -> Found:
-    """Return where environments e, e' = pair disagree most, to the tolerance: a lower bound of the exact program's maximum.
-
-    Raises:
-        ValueError: a direction in which e's curvature is not positive was met.
-    """
+    """Return where environments e, e' = pair disagree most, to the tolerance: a lower bound of the exact program's maximum."""
     stays, other = (expansions[e] for e in pair)
     best: Found | None = None
     products = 0
@@ -149,7 +145,7 @@ def _residuals(space: Basis, aim: _Aim, maximum: Maximum, top: Tensor) -> list[t
 
 
 def _difference(left: Tensor, factor: float, right: Tensor) -> tuple[float, Tensor]:
-    """Return left - factor right, in the place of left, and its norm beside theirs."""
+    """Return left - factor right, instead of left, and its norm beside theirs."""
     scale = float(left.norm()) + abs(factor) * float(right.norm())
     residual = left.sub_(right, alpha=factor)
     return (float(residual.norm()) / scale if scale > 0 else 0.0), residual

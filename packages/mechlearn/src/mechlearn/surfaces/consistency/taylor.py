@@ -24,11 +24,7 @@ class Expansion(NamedTuple):
 
 
 def expansions(landscape: Landscape) -> list[Expansion]:
-    """Return each environment's loss and gradient at the point.
-
-    Raises:
-        ValueError: a loss or a gradient that is not finite; the message names the environment.
-    """
+    """Return each environment's loss and gradient at the point."""
     found = [Expansion(*landscape.gradient(e)) for e in range(len(landscape.environments))]
     for name, (loss, gradient) in zip(landscape.environments, found, strict=True):
         if not bool(torch.isfinite(gradient).all()) or not torch.isfinite(torch.tensor(loss)):
@@ -63,11 +59,7 @@ def programs(
 
 
 def solve(objective: Quadratic, constraint: Quadratic, consistency: Consistency, environment: int) -> Maximum:
-    """Solve a pair's program exactly.
-
-    Raises:
-        ValueError: the constraint's matrix is not positive definite; the message names the environment and ways out.
-    """
+    """Solve a pair's program exactly."""
     lower = -consistency.epsilon if consistency.neighbourhood == "within" else None
     try:
         return maximise(objective, constraint, consistency.epsilon, lower)

@@ -64,7 +64,7 @@ class Training:
 
 
 def check_images(data: Data, folder: str, examples: int, batch: int) -> None:
-    """Refuse settings that do not go together, before any work.
+    """Reject settings that do not go together, before any work.
 
     Raises:
         ValueError: CIFAR-10 without its folder, fewer examples than a batch, or more digits than there are.

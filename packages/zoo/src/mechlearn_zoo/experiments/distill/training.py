@@ -65,7 +65,7 @@ def now_and_then(steps: Iterable[int], every: int, rounds: int, done: int = 0) -
 
 
 def check_split(examples: int, validation: float, batch: int) -> None:
-    """Refuse a validation share that leaves either side empty, and a batch that is longer than what is trained on.
+    """Reject a validation share that leaves either side empty, and a batch that is longer than what is trained on.
 
     Raises:
         ValueError: either of them.

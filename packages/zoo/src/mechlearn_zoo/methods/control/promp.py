@@ -89,7 +89,7 @@ class ProMP:
     outer: Literal["clip", "log"] = "clip"
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be."""
+        """Reject settings that cannot be."""
         check_positive("alpha", self.alpha)
         check_positive("clip", self.clip)
         check_not_negative("eta", self.eta)
@@ -240,7 +240,7 @@ def exploration_credit(log_pi: Tensor, log_old: Tensor, returns_after: Tensor, m
 
 
 def _check_steps(log_pi: Tensor, log_old: Tensor, advantages: Tensor | None = None) -> None:
-    """Refuse what is not one number for each step, and advantages that are no constants."""
+    """Reject what is not one number for each step, and advantages that are no constants."""
     given = {"log_pi": log_pi, "log_old": log_old} | ({} if advantages is None else {"advantages": advantages})
     for name, value in given.items():
         check_tensor(name, value)

@@ -69,7 +69,7 @@ class Rollout:
     final_observations: Tensor | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together."""
+        """Reject what does not fit together."""
         check_tensor("rewards", self.rewards)
         shape = self.rewards.shape
         if len(shape) != 2 or 0 in shape:

@@ -49,7 +49,7 @@ class Clips:
     pg_rho: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what contracts to nothing known."""
+        """Reject what contracts to nothing known."""
         for name in ("rho", "c", "pg_rho"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):

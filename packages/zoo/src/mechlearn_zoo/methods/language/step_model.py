@@ -107,7 +107,7 @@ def pick(state: State, rows: Int[Tensor, " n"]) -> State:
 
 
 def check_rows(state: State, batch: int) -> None:
-    """Refuse a state whose tensors do not have one row for each sequence.
+    """Reject a state whose tensors do not have one row for each sequence.
 
     Raises:
         TypeError: something else than tensors and tuples of them.

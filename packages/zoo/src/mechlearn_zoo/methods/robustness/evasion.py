@@ -247,7 +247,7 @@ def security_curve(
 
 
 def check_audit(model: object, x: Tensor, y: Tensor) -> None:
-    """Refuse what is no model, no examples or no labels of theirs."""
+    """Reject anything but a model, no examples or no labels of theirs."""
     check_callable(
         "model", model, "a model: a callable from examples to logits", way_out="scikit-learn's come through as_torch."
     )
@@ -260,7 +260,7 @@ def check_audit(model: object, x: Tensor, y: Tensor) -> None:
 
 
 def check_classes(y: Tensor, logits: Tensor) -> None:
-    """Refuse labels that are none of the model's classes."""
+    """Reject labels that are none of the model's classes."""
     low, high = int(y.min()), int(y.max())
     if low < 0 or high >= logits.shape[1]:
         raise ValueError(

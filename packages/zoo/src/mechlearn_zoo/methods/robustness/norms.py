@@ -183,7 +183,7 @@ def _shrunk(flat: Tensor, cap: Tensor | None, radius: float) -> Tensor:
 
 
 def check_norm(p: object) -> None:
-    """Refuse another norm than 1, 2 and infinity.
+    """Reject another norm than 1, 2 and infinity.
 
     Raises:
         ValueError: says so.
@@ -195,7 +195,7 @@ def check_norm(p: object) -> None:
 
 
 def check_box(box: object) -> None:
-    """Refuse what is no pair of numbers, the lower first.
+    """Reject anything but a pair of numbers, the lower first.
 
     Raises:
         TypeError: no pair of numbers.
@@ -208,7 +208,7 @@ def check_box(box: object) -> None:
 
 
 def check_within(x: Tensor, box: tuple[float | int, float | int] | None) -> None:
-    """Refuse examples that are no floating tensor (n, ...), not finite, or outside of the box.
+    """Reject examples that are no floating tensor (n, ...), not finite, or outside of the box.
 
     Raises:
         TypeError: no tensor, or one without floats.

@@ -341,7 +341,7 @@ def _validation(learner: Learner, params: Params, validation: Sample) -> float:
 
 
 def _check(train: Sample, points: Sample, validation: Sample) -> None:
-    """Refuse samples that do not go together."""
+    """Reject samples that do not go together."""
     for name, sample in {"train": train, "points": points, "validation": validation}.items():
         check_within(sample.x, None)
         check_ids(f"{name}.y", sample.y, len(sample.x), way_out="Pass one label an example.")

@@ -201,7 +201,7 @@ def energy_lost(vision: ConvVAE, frames: Float[Tensor, "b c h w"]) -> float:
 
 
 def check_scale(scale: object, latent: int, like: Tensor) -> None:
-    """Refuse what no latent like a tensor can be divided by."""
+    """Reject what no latent like a tensor can be divided by."""
     check_floats("scale", scale, latent, like=like, way_out="One number for each dimension of z.")
     if isinstance(scale, Tensor):
         check_all_finite("scale", scale)
@@ -210,7 +210,7 @@ def check_scale(scale: object, latent: int, like: Tensor) -> None:
 
 
 def check_actions(actions: object, over: Bool[Tensor, "p e"], width: int | None, like: Tensor) -> None:
-    """Refuse actions that are not of a population's episodes, or not finite: before anything is drawn or remembered."""
+    """Reject actions that are not of a population's episodes, or not finite: before anything is drawn or remembered."""
     check_floats("actions", actions, *over.shape, "a" if width is None else width, like=like)
     if isinstance(actions, Tensor):
         check_all_finite("actions", actions, way_out="Clamp what the policy gives.")

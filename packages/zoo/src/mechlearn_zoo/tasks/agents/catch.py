@@ -49,7 +49,7 @@ class Board:
     prizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse boards that there are not."""
+        """Reject boards that there are not."""
         check_whole("rows", self.rows, 2)
         check_whole("columns", self.columns, 3, why="the variant is shown in three bits")
         if len(self.scales) != VARIANTS or not all(0 < scale < math.inf for scale in self.scales):

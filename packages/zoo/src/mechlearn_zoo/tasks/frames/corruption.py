@@ -32,7 +32,7 @@ class Corruption:
     level: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what would hit no frame or all of them."""
+        """Reject what would hit no frame or all of them."""
         check_one_of("kind", self.kind, get_args(Kind))
         check_share("level", self.level)
 

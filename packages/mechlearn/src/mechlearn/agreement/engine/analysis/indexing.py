@@ -186,11 +186,7 @@ def _places(keys: list[Array | None], into: Shape, array: Array, out: Shape) -> 
 
 
 def _scatter(owners: Array, places: Array, shape: Shape) -> Array:
-    """Return the owner of every place that something is sent to, -1 elsewhere.
-
-    Raises:
-        Conflict: a place is sent slices of several environments.
-    """
+    """Return the owner of every place that something is sent to, -1 elsewhere."""
     flat, where = np.broadcast_to(owners, places.shape).reshape(-1), places.reshape(-1)
     sent = flat >= 0
     flat, where = flat[sent], where[sent]

@@ -120,11 +120,7 @@ class Batch:
 
 
 def collapse(own: Array, axes: tuple[int, ...]) -> Array:
-    """Return the one environment of all slices along axes, which are kept with size 1.
-
-    Raises:
-        Conflict: there are several.
-    """
+    """Return the one environment of all slices along axes, which are kept with size 1."""
     if not axes:
         return own
     highest = own.max(axis=axes, keepdims=True)
@@ -143,9 +139,6 @@ def project(batch: Batch, own: Known, pairs: Sequence[tuple[int, int]], out: Sha
         pairs: (dimension of the incoming gradient, dimension of the outgoing one), treated alike index by index.
         out: the incoming gradient's shape (that of the operation's output).
         into: the outgoing gradient's shape (that of the operation's input).
-
-    Raises:
-        Conflict: environments meet.
     """
     if isinstance(own, Rows):
         for o, i in pairs:
@@ -175,9 +168,6 @@ def read_here(own: Known, out: Shape, parameters: Sequence[int] = ()) -> Own:
         own: of the incoming gradient.
         out: its shape.
         parameters: the dimensions that the input has as well.
-
-    Raises:
-        Conflict: the input's gradient is a sum over all rows.
     """
     varies = [own.dim] if isinstance(own, Rows) else [d for d in range(len(out)) if own.shape[d] > 1]
     if any(d in parameters for d in varies):

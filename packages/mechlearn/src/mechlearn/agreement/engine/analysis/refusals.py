@@ -12,7 +12,7 @@ from mechlearn.environments import check_trainable
 
 
 def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
-    """Refuse batch statistics of the graph unless the choice of statistics fits the call."""
+    """Reject batch statistics of the graph unless the choice of statistics fits the call."""
     if not any(kind.batch_norm and _mixes(node) for node, kind in graph.kinds.items()):
         return
     if statistics is None:
@@ -36,7 +36,7 @@ def _mixes(node: Node) -> bool:
 
 
 def check_reached(parameters: Mapping[str, Tensor]) -> None:
-    """Refuse losses that none of the model's parameters has a part in, such as another model's."""
+    """Reject losses that none of the model's parameters has a part in, such as another model's."""
     if not parameters:
         raise ValueError(
             "`losses` should depend on a parameter of the model. Found none in their graph. Pass the model that computed them; "
@@ -45,7 +45,7 @@ def check_reached(parameters: Mapping[str, Tensor]) -> None:
 
 
 def check_graph(graph: Survey) -> None:
-    """Refuse what no backward pass but a plain one can go through."""
+    """Reject what no backward pass but a plain one can go through."""
     if kind_of("CheckpointFunctionBackward") in graph.kinds.values():
         raise ValueError(
             "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass "
@@ -54,7 +54,7 @@ def check_graph(graph: Survey) -> None:
 
 
 def check_model(model: nn.Module) -> None:
-    """Refuse a model that has nothing to train, or whose graph cannot be read."""
+    """Reject a model that has nothing to train, or whose graph cannot be read."""
     check_trainable(model)
     for name, module in model.named_modules():
         # What torch.compile(model) and model.compile() leave behind: both fuse the graph into a single node.

@@ -13,11 +13,7 @@ _WRAPPED = 2**63
 
 
 def saved(node: Node, name: str) -> Any:  # noqa: ANN401  # tensors, numbers, and tuples of either
-    """Return a saved value; an array of tensors or numbers as a tuple.
-
-    Raises:
-        RuntimeError: it was changed in place, or an earlier backward pass has freed it; torch's own sentence.
-    """
+    """Return a saved value; an array of tensors or numbers as a tuple."""
     return getattr(node, f"_saved_{name}")
 
 

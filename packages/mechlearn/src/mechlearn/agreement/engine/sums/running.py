@@ -199,9 +199,6 @@ class RunningSums:
             log_magnitude: of the logarithms of their magnitudes.
             square: of their squares, formed in float64.
             magnitude: of their magnitudes.
-
-        Raises:
-            ValueError: one that is read is missing: it would be that of the other environments only.
         """
         more = {"sign": sign, "log_magnitude": log_magnitude, "square": square, "magnitude": magnitude}
         found = {name: tensor for name, tensor in more.items() if tensor is not None and name in self.needs}
@@ -243,11 +240,7 @@ class RunningSums:
             self._add_all(other.environments, found.gradient, {name: other.held[name] for name in self.needs})
 
     def statistics(self) -> Statistics:
-        """Return the sums so far.
-
-        Raises:
-            RuntimeError: nothing was added yet.
-        """
+        """Return the sums so far."""
         self._settle()
         if self.gradient is None:
             raise RuntimeError("Statistics need at least one environment. Found none added; call add first.")

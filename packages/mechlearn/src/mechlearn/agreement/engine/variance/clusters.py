@@ -45,11 +45,7 @@ def unit_of(groups: Environments) -> str:
 
 
 def by_example(groups: Environments) -> Clusters:
-    """Return the partition in which every example is a cluster.
-
-    Raises:
-        ValueError: an environment with one example.
-    """
+    """Return the partition in which every example is a cluster."""
     check_two(groups)
     batch = len(groups.index)
     places = torch.arange(batch, device=groups.index.device)
@@ -63,9 +59,6 @@ def by_halves(groups: Environments, generator: Generator) -> Clusters:
     Args:
         groups: the environments.
         generator: on the CPU.
-
-    Raises:
-        ValueError: an environment with one example.
     """
     check_two(groups)
     index, device = groups.index.cpu(), groups.index.device
@@ -79,11 +72,7 @@ def by_halves(groups: Environments, generator: Generator) -> Clusters:
 
 
 def check_two(groups: Environments) -> None:
-    """Refuse an environment of one example, whose gradient has no standard error.
-
-    Raises:
-        ValueError: says which.
-    """
+    """Reject an environment of one example, whose gradient has no standard error."""
     for position, size in enumerate(groups.sizes):
         if size < 2:
             raise ValueError(

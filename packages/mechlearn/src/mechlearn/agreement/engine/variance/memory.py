@@ -57,7 +57,7 @@ class Memory:
         self.steps += 1
 
     def next(self, places: Sequence[int]) -> "Memory":
-        """Return a copy that counts one step more, in which each environment is updated once; this one stays as it is."""
+        """Return a copy that counts one step more, in which each environment is updated once; this one does not change."""
         copy = self.part(torch.clone)
         copy.places = places
         copy.begin()
@@ -94,11 +94,7 @@ class Memory:
 
 
 def sizes_of(ids: Sequence[object], rows: Mapping[object, int] | None, examples: Sequence[int]) -> list[float]:
-    """Return N_e for each environment, infinite where none is given.
-
-    Raises:
-        ValueError: an environment that has no number, or fewer examples than a step drew of it.
-    """
+    """Return N_e for each environment, infinite where none is given."""
     if rows is None:
         return [float("inf")] * len(ids)
     lacking = [name for name in ids if name not in rows]

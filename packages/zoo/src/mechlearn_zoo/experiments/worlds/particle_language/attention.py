@@ -68,7 +68,7 @@ def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def _check_together(*tensors: Tensor, whole: Tensor | None = None) -> None:
-    """Refuse leading axes that do not broadcast, and those that would make a whole larger."""
+    """Reject leading axes that do not broadcast, and those that would make a whole larger."""
     shapes = [tuple(tensor.shape) for tensor in tensors]
     try:
         found = torch.broadcast_shapes(*shapes)
