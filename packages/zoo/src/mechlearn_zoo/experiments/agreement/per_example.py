@@ -64,11 +64,7 @@ class Training:
 
 
 def check_images(data: Data, folder: str, examples: int, batch: int) -> None:
-    """Reject settings that do not go together, before any work.
-
-    Raises:
-        ValueError: CIFAR-10 without its folder, fewer examples than a batch, or more digits than there are.
-    """
+    """Reject settings that do not go together, before any work."""
     if data == "cifar10" and not folder:
         raise ValueError("CIFAR-10 needs the folder of its archive. Found none; give it with --folder.")
     if 0 < examples < batch:

@@ -65,11 +65,7 @@ def now_and_then(steps: Iterable[int], every: int, rounds: int, done: int = 0) -
 
 
 def check_split(examples: int, validation: float, batch: int) -> None:
-    """Reject a validation share that leaves either side empty, and a batch that is longer than what is trained on.
-
-    Raises:
-        ValueError: either of them.
-    """
+    """Reject a validation share that leaves either side empty, and a batch that is longer than what is trained on."""
     held_out = round(validation * examples)
     if not 0 < held_out < examples:
         raise ValueError(f"validation should leave some of {examples} examples on both sides. Found {validation}.")

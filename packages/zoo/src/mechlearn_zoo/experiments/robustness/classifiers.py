@@ -39,11 +39,7 @@ class Parts(NamedTuple):
 
 
 def parts(seed: int, pair: str, train: int) -> Parts:
-    """Return two digits, "8-9", in three sets at random: two to train on, the rest to attack.
-
-    Raises:
-        ValueError: another form, or more training examples than there are.
-    """
+    """Return two digits, "8-9", in three sets at random: two to train on, the rest to attack."""
     first, second = (int(digit) for digit in pair.split("-"))
     images = digits(seed, train=TOTAL - 2, validation=1, test=1).train
     chosen = (images.y == first) | (images.y == second)

@@ -61,11 +61,7 @@ class Table(NamedTuple):
 
 
 def table(config: Sites) -> Table:
-    """Draw a board.
-
-    Raises:
-        ValueError: the training sites leave no digits for the new ones.
-    """
+    """Draw a board."""
     found = coded_digits(config.seed, config.sites, config.rows, Writing(config.noise, config.code))
     # in the seed's order of digits what comes after the board's: rows to train on, one that is laid aside, rows to test on
     taken = config.sites * config.rows + 1 + len(found.test_y)

@@ -30,10 +30,6 @@ def clipped_mean(gradients: Float[Tensor, "e *p"], multiple: float = 3.0) -> Flo
     Args:
         gradients: (E, *p), one environment's gradient a row.
         multiple: of the median size, above 0.
-
-    Raises:
-        TypeError: a multiple that is no number, gradients that are no tensor of floats.
-        ValueError: a multiple that is not positive and finite, or no environment.
     """
     check_positive("multiple", multiple, way_out="3 leaves typical gradients alone; for no clipping take the mean.")
     if not isinstance(gradients, Tensor) or not gradients.is_floating_point():  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door

@@ -19,9 +19,6 @@ def linear_units(noise: float, generator: torch.Generator) -> Float[Tensor, "4 5
     Args:
         noise: half-width of uniform noise on the environments' own inputs; 0 draws nothing.
         generator: of the noise.
-
-    Raises:
-        TypeError: no generator.
     """
     check_generator("generator", generator)
     shared = torch.full((ENVIRONMENTS, 1), 0.1, dtype=torch.float64)

@@ -44,11 +44,7 @@ class Actor:
 
 
 def scaled(config: Config) -> Iterator[Row]:
-    """Yield scores and lags on the way, for every number of actors with and without V-trace.
-
-    Raises:
-        LabError: Ray is not installed, or the cluster that the environment names is not there.
-    """
+    """Yield scores and lags on the way, for every number of actors with and without V-trace."""
     try:
         import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `cluster`
     except ModuleNotFoundError as error:

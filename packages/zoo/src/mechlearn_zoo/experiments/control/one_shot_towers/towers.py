@@ -52,11 +52,7 @@ def tasks(blocks: int) -> Int[Tensor, "K n"]:
 
 
 def scattered(count: int, blocks: int, generator: Generator, near: float = 0.4) -> Float[Tensor, "B n 3"]:
-    """Draw starts: every block on the table, x and y in [-1, 1], no two nearer than so much.
-
-    Raises:
-        ValueError: a distance at which so many blocks do not find a place in a thousand draws.
-    """
+    """Draw starts: every block on the table, x and y in [-1, 1], no two nearer than so much."""
     check_generator("generator", generator)
     check_whole("count", count, 1)
     check_not_negative("near", near)
@@ -104,11 +100,7 @@ def expert(positions: Float[Tensor, "B n 3"], below: Int[Tensor, "B n"]) -> tupl
 
 
 def demonstrate(starts: Float[Tensor, "B n 3"], below: Int[Tensor, "B n"]) -> Demonstrations:
-    """Let the expert build each task from its start.
-
-    Raises:
-        ValueError: a task that puts two blocks onto one, or a start in which the expert's block cannot be moved.
-    """
+    """Let the expert build each task from its start."""
     frames, present, movers, bases = list[Tensor](), list[Tensor](), list[Tensor](), list[Tensor]()
     positions, going = starts, torch.ones(len(starts), dtype=torch.bool)
     while bool(going.any()):

@@ -81,10 +81,6 @@ class Corners:
 
         Returns:
             Positions, rewards (B,), terminated (never), truncated (B,), and infos with "final_obs" where the limit was reached.
-
-        Raises:
-            TypeError: no tensor.
-            ValueError: actions of another shape, or not finite.
         """
         check_numbers("actions", actions)
         check_shape("actions", actions, self.num_envs, 2)

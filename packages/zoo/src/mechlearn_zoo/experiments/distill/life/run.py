@@ -244,11 +244,7 @@ def run(config: Config) -> Iterator[Row]:
 
 
 def search(config: Config, method: Method, count: int, data: LifeData, row: Row) -> Iterator[Row]:
-    """Search a method's settings by tree-structured Parzen estimators; what counts is accuracy on held-out boards.
-
-    Raises:
-        ImportError: optuna is not installed.
-    """
+    """Search a method's settings by tree-structured Parzen estimators; what counts is accuracy on held-out boards."""
     try:
         import optuna  # noqa: PLC0415 # an extra, which only this search needs
     except ImportError as error:

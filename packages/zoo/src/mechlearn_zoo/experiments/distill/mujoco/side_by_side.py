@@ -33,11 +33,7 @@ class Seen(NamedTuple):
     fault: str
 
     def again(self) -> Iterator[Look]:
-        """Yield the looks.
-
-        Raises:
-            FloatingPointError: behind the last one, of a member that diverged.
-        """
+        """Yield the looks."""
         yield from self.looks
         if self.fault:
             raise FloatingPointError(self.fault)

@@ -47,9 +47,6 @@ def reorderings(
         adjectives: words for properties.
         verbs: words for deeds.
 
-    Raises:
-        TypeError, ValueError: numbers below 1, no generator.
-
     >>> pair = reorderings(1, 1, Generator().manual_seed(0))[0]
     >>> len(pair.source), pair.links
     (5, [(0, 0), (3, 1), (2, 2), (1, 3), (4, 4)])

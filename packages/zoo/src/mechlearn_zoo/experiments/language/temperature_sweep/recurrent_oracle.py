@@ -39,9 +39,6 @@ def recurrent_oracle(
         train: sequences to learn from; the paper has 10 000.
         test: sequences held out.
         units: of the LSTM and its embedding; the paper has 32.
-
-    Raises:
-        TypeError, ValueError: numbers below 1.
     """
     generator = Generator().manual_seed(seed)
     oracle = RecurrentModel(vocabulary, units, units, generator, spread=1.0).requires_grad_(False)

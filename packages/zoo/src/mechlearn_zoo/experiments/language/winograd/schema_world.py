@@ -133,9 +133,6 @@ class SchemaWorld:
             environments: ids below E, one a sentence.
             generator: of the draws.
             share: of sentences of that part; the others are neutral.
-
-        Raises:
-            TypeError, ValueError: ids out of range, another part, a share outside [0, 1].
         """
         check_one_of("part", part, PARTS)
         check_share("share", share)
@@ -195,9 +192,6 @@ def made_names(count: int) -> tuple[str, ...]:
 
     >>> made_names(3)
     ('baba', 'giri', 'naku')
-
-    Raises:
-        ValueError: more than there are.
     """
     syllables = ["".join(pair) for pair in product("bdfgklmnprstvz", "aeiou")]
     every = len(syllables) ** 2

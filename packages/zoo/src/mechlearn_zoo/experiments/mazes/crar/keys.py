@@ -111,10 +111,6 @@ def mazes_with_keys(count: int, generator: Generator, size: int = 9, keys: int =
         size: of each side, odd, the wall around included.
         keys: K, at least one.
         loops: see `mechlearn_zoo.tasks.finite.mazes.maze`.
-
-    Raises:
-        TypeError: no generator, or numbers that are not whole.
-        ValueError: no maze, no key, or more keys than cells.
     """
     check_generator("generator", generator)
     check_whole("count", count, 1)

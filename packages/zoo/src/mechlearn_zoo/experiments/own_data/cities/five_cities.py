@@ -71,10 +71,6 @@ def five_cities(folder: str | Path, cities: Sequence[str] = CITIES) -> dict[str,
     Args:
         folder: where they are.
         cities: which are wanted.
-
-    Raises:
-        FileNotFoundError: a folder without them, or without one of the cities.
-        ValueError: an unknown city, files of another layout, what is neither a number nor "NA", or hours that do not rise.
     """
     for name in cities:
         check_one_of("cities", name, CITIES)
@@ -178,9 +174,6 @@ def forecasts(city: City, horizon: int, between: Sequence[int] = (), apart: int 
         horizon: hours ahead.
         between: how many hours ahead the privileged ones are, ascending; none by default.
         apart: the least number of hours between two of them; more than the horizon, and none sees into another.
-
-    Raises:
-        TypeError, ValueError: no whole hours, or privileged ones that are not before the horizon.
     """
     check_whole("horizon", horizon, 1)
     check_whole("apart", apart, 1)

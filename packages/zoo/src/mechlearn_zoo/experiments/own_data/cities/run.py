@@ -73,11 +73,7 @@ class Part(NamedTuple):
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield scores at each city left out, then what each method explains within a city.
-
-    Raises:
-        LabError: a folder without the files, or files of another layout; what else is raised reads as a fault of the run's own.
-    """
+    """Yield scores at each city left out, then what each method explains within a city."""
     try:
         read = five_cities(config.folder, config.cities)
     except (FileNotFoundError, ValueError) as error:

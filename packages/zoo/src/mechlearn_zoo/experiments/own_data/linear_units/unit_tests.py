@@ -47,10 +47,6 @@ def unit_test(example: str, environments: int, examples: int, generator: Generat
         environments: E; the first three have the paper's settings, further ones are drawn from its ranges.
         examples: n, of each environment.
         generator: of every draw.
-
-    Raises:
-        TypeError: no generator, numbers that are not whole.
-        ValueError: an unknown example, or fewer than one environment or two examples.
     """
     return _drawn(example, environments, examples, (generator,))[0]
 
@@ -66,10 +62,6 @@ def unit_test_twice(
         examples: n, of each environment and draw.
         generator: of the environments and of the first examples, which are those of `unit_test`.
         other: of the other examples.
-
-    Raises:
-        TypeError: no generator, numbers that are not whole.
-        ValueError: an unknown example, or fewer than one environment or two examples.
     """
     first, second = _drawn(example, environments, examples, (generator, other))
     return first, second
@@ -95,11 +87,7 @@ def _drawn(example: str, environments: int, examples: int, generators: tuple[Gen
 
 
 def parts(data: UnitTest, count: int) -> list[UnitTest]:
-    """Cut every environment's examples into equal parts, in their order: for training, validation and test.
-
-    Raises:
-        TypeError, ValueError: fewer than one part, or a number of examples that it does not divide.
-    """
+    """Cut every environment's examples into equal parts, in their order: for training, validation and test."""
     check_whole("count", count, least=1)
     examples = data.x.shape[1]
     if examples % count:
@@ -109,11 +97,7 @@ def parts(data: UnitTest, count: int) -> list[UnitTest]:
 
 
 def scrambled(data: UnitTest, generator: Generator) -> UnitTest:
-    """Rotate all inputs by one orthogonal matrix, drawn uniformly: examples 1s, 2s and 3s.
-
-    Raises:
-        TypeError: no generator.
-    """
+    """Rotate all inputs by one orthogonal matrix, drawn uniformly: examples 1s, 2s and 3s."""
     check_generator("generator", generator)
     size = data.x.shape[-1]
     q, r = torch.linalg.qr(torch.randn(size, size, generator=generator))

@@ -34,11 +34,6 @@ def glyphs(
 
     Returns:
         (count, 1, size, size) floats in [0, 1] and the characters' places.
-
-    Raises:
-        ImportError: pillow or matplotlib is missing.
-        ValueError: no count, fewer than two characters, a size below 8, negative noise or shift, a character that a font lacks
-            or that shows nothing.
     """
     check_whole("count", count, 1)
     check_whole("size", size, 8)

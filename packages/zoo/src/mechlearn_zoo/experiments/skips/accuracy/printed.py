@@ -44,11 +44,7 @@ PRINTED: dict[Task, dict[Method, Printed]] = {
 
 
 def column(task: Task, method: Method) -> Printed:
-    """Return a method's column.
-
-    Raises:
-        ValueError: a method without one.
-    """
+    """Return a method's column."""
     columns = PRINTED[task]
     if method not in columns:
         raise ValueError(f"printed settings are of {', '.join(columns)}. Found {method!r}. Take --settings shared.")

@@ -43,11 +43,7 @@ class Walks(NamedTuple):
 
 
 def draw_building(side: int, blocked: float, generator: np.random.Generator) -> Bool[np.ndarray, "side side"]:
-    """Return which cells of a square, [y, x], are blocked: a share of them at random, two free ones at least.
-
-    Raises:
-        TypeError, ValueError: a side below 2, a share outside [0, 1].
-    """
+    """Return which cells of a square, [y, x], are blocked: a share of them at random, two free ones at least."""
     check_whole("side", side, 2)
     check_share("blocked", blocked, why="it is the share of blocked cells")
     cells = generator.permutation(side * side)[: min(round(blocked * side * side), side * side - 2)]
@@ -65,11 +61,7 @@ def slid(building: Bool[np.ndarray, "side side"], cell: tuple[int, int], push: i
 
 
 def draw_walks(building: Bool[np.ndarray, "side side"], count: int, slides: int, generator: np.random.Generator) -> Walks:
-    """Draw walks from free cells from which a push moves the runner; no push twice in a row, none that moves nothing.
-
-    Raises:
-        TypeError, ValueError: a count or a number of slides below 1, a building in which no push moves anything.
-    """
+    """Draw walks from free cells from which a push moves the runner; no push twice in a row, none that moves nothing."""
     check_whole("count", count, 1)
     check_whole("slides", slides, 1)
     side = len(building)

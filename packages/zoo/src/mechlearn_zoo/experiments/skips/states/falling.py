@@ -24,10 +24,6 @@ def falling_hopper(seed: int, count: int, frames: int) -> Float[Tensor, "n t 12"
         seed: of the starts.
         count: n.
         frames: of each.
-
-    Raises:
-        ImportError: gymnasium or mujoco is not installed.
-        ValueError: no frame.
     """
     check_whole("frames", frames, 1)
     env, rng = make_environment("Hopper", "while-healthy"), np.random.default_rng(seed)

@@ -51,11 +51,6 @@ def captioned_digits(seed: int, count: int, part: Literal["train", "validation",
         count: n.
         part: which digits.
         generator: of everything else.
-
-    Raises:
-        ImportError: scikit-learn is not installed.
-        TypeError: no generator.
-        ValueError: no pictures, or another part.
     """
     check_generator("generator", generator)
     check_whole("count", count, 1)

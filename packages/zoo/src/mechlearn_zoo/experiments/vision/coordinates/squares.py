@@ -41,10 +41,6 @@ def squares(seed: int, side: int = 64, square: int = 9, division: Division = "un
         side: of the canvas, in pixels.
         square: its side, odd, so that it has a centre.
         division: which places are held out.
-
-    Raises:
-        TypeError: sizes that are no whole numbers.
-        ValueError: a square that is even or does not fit at two places a row; another split.
     """
     check_whole("square", square, least=1)
     check_whole("side", side, least=square + 1, why="a square should fit at two places or more")

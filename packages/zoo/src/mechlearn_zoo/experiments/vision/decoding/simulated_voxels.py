@@ -56,10 +56,6 @@ class SimulatedVoxels:
             repetitions: r.
             generator: of the noise.
             gain: of the answers, not of the noise: below 1 a weakened session, as when a picture is imagined.
-
-        Raises:
-            TypeError: numbers of another type, no generator.
-            ValueError: numbers out of range, one picture, pictures of another size.
         """
         check_generator("generator", generator)
         check_not_negative("noise", noise)
@@ -96,10 +92,6 @@ def simulated_voxels(
         pooled: share of the voxels that pool light.
         balanced: whether each Gabor sums to 0, so that even light says nothing to it and a picture's negative the same as the
             picture; otherwise wide ones answer to light a little, too.
-
-    Raises:
-        TypeError: numbers of another type, no generator.
-        ValueError: numbers out of range, sizes that fall or are below 0.06 pixels.
     """
     check_generator("generator", generator)
     for name, size in {"count": count, "height": height, "width": width}.items():

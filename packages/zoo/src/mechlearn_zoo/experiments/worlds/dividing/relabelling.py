@@ -25,10 +25,6 @@ def hindsight(paths: Sequence[Sequence[int]], split: Split = "middle") -> Tensor
             walks, or the frames that `mechlearn.skips` matched (`matched_states`).
         split: which sub-goal of a problem with places i < j on its path: the one in the "middle", (i + j) / 2 rounded down;
             "every" one between; or a whole number of places after i, but never j: what a forward search should propose.
-
-    Raises:
-        TypeError: states that are no whole numbers.
-        ValueError: another word, a number of places below 1, or no path of three states.
     """
     if not isinstance(split, str):
         check_whole("split", split, 1, way_out='Or "middle", or "every".')

@@ -18,10 +18,6 @@ def wander(grid: Grid, steps: int, generator: Generator) -> list[int]:
         grid: where it walks.
         steps: how many moves.
         generator: of the first cell and the moves.
-
-    Raises:
-        TypeError: arguments of another type.
-        ValueError: no step, or a cell with no way out.
     """
     check_kind("grid", grid, Grid, "a Grid")
     check_whole("steps", steps, 1)

@@ -80,10 +80,6 @@ def hunts(seed: int, episodes: int, hunt: Hunt, teams: int = 1) -> Play:
         episodes: of each team.
         hunt: how.
         teams: how many.
-
-    Raises:
-        TypeError: no whole numbers.
-        ValueError: fewer than one episode or team.
     """
     check_whole("episodes", episodes, least=1)
     check_whole("teams", teams, least=1)
@@ -106,21 +102,13 @@ def hunts(seed: int, episodes: int, hunt: Hunt, teams: int = 1) -> Play:
 
 
 def spread(hunt: Hunt, count: int, generator: Generator) -> Int[Tensor, "b n 2"]:
-    """Return agents and targets at random on boards.
-
-    Raises:
-        TypeError: no generator.
-    """
+    """Return agents and targets at random on boards."""
     check_generator("generator", generator)
     return torch.randint(0, hunt.side, (count, hunt.agents + hunt.targets, 2), generator=generator)
 
 
 def slipped(actions: Int[Tensor, "b a"], slip: float, generator: Generator) -> Int[Tensor, "b a"]:
-    """Return actions of which some, with probability `slip`, are random ones.
-
-    Raises:
-        TypeError: no generator.
-    """
+    """Return actions of which some, with probability `slip`, are random ones."""
     check_generator("generator", generator)
     slips = torch.rand(actions.shape, generator=generator) < slip
     return torch.where(slips, torch.randint(0, len(MOVES), actions.shape, generator=generator), actions)
@@ -129,11 +117,7 @@ def slipped(actions: Int[Tensor, "b a"], slip: float, generator: Generator) -> I
 def moved(
     places: Int[Tensor, "b n 2"], actions: Int[Tensor, "b a"], hunt: Hunt, stags: Bool[Tensor, " m"], generator: Generator
 ) -> tuple[Int[Tensor, "b n 2"], Bool[Tensor, "b a m"]]:
-    """Return where all are a step on, what is caught elsewhere on the board, and who has caught what.
-
-    Raises:
-        TypeError: no generator.
-    """
+    """Return where all are a step on, what is caught elsewhere on the board, and who has caught what."""
     check_generator("generator", generator)
     agents, targets = (places[:, : hunt.agents] + MOVES[actions]).clamp(0, hunt.side - 1), places[:, hunt.agents :]
     standing = (agents[:, :, None] == targets[:, None]).all(-1)

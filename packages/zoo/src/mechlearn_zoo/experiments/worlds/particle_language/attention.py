@@ -34,10 +34,6 @@ def attend(
         values: (..., k, dv).
         mask: True for keys that may be attended to, broadcast against (..., q, k). A query for which none may gets zeros.
         scale: of the products; None for 1 / sqrt(d).
-
-    Raises:
-        TypeError: no tensors of floating numbers of one type; a mask that is not of booleans.
-        ValueError: shapes that do not fit, no rows. Values are not looked at, as in every layer.
     """
     for name, tensor in (("queries", queries), ("keys", keys), ("values", values)):
         check_floats(name, tensor, "...", "rows", "features", like=queries, way_out="Add an axis.")

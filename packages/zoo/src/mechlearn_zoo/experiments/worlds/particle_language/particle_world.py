@@ -44,12 +44,7 @@ class World(NamedTuple):
 
 
 def begin(worlds: int, agents: int, landmarks: int, generator: Generator) -> World:
-    """Return worlds with agents and landmarks at random in [-1, 1]^2, at rest.
-
-    Raises:
-        TypeError: no whole numbers, no generator.
-        ValueError: fewer than one of anything.
-    """
+    """Return worlds with agents and landmarks at random in [-1, 1]^2, at rest."""
     for name, size in (("worlds", worlds), ("agents", agents), ("landmarks", landmarks)):
         check_whole(name, size, least=1)
     check_generator("generator", generator)
@@ -72,10 +67,6 @@ def step(world: World, forces: Float[Tensor, "b n 2"], time: float = 0.1, dampin
         forces: (b, n, 2) along each agent's own axes.
         time: of the step, positive.
         damping: share of the speed that is left, in [0, 1).
-
-    Raises:
-        TypeError: forces that are no floating numbers, or of another type than the world's.
-        ValueError: forces of another shape or not finite, numbers out of range. The world before is left as it was.
     """
     check_floats("forces", forces, *world.places.shape, like=world.places)
     check_all_finite("forces", forces, way_out="Clamp what the policy gives.")
@@ -94,12 +85,7 @@ def seen(world: World) -> Float[Tensor, "b n k 2"]:
 
 
 def distances(world: World, goals: Int[Tensor, "b n"]) -> Float[Tensor, "b n"]:
-    """Return how far each agent is from the landmark it should be at, by the landmark's index; minus this is its reward.
-
-    Raises:
-        TypeError: goals that are no whole numbers.
-        ValueError: goals of another shape, landmarks that there are not.
-    """
+    """Return how far each agent is from the landmark it should be at, by the landmark's index; minus this is its reward."""
     check_ids("goals", goals, *world.places.shape[:2], count=world.landmarks.shape[1])
     wanted = world.landmarks.gather(1, goals[..., None].expand(-1, -1, 2))
     return (world.places - wanted).norm(dim=-1)

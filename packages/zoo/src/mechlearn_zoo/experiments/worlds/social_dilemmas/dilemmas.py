@@ -190,11 +190,7 @@ class Layout(NamedTuple):
 
 @cache
 def layout(world: World) -> Layout:
-    """Return what stays in a world; made once.
-
-    Raises:
-        TypeError: neither a Harvest nor a Cleanup.
-    """
+    """Return what stays in a world; made once."""
     check_kind("world", world, (Harvest, Cleanup), "a Harvest or a Cleanup")
     rows, columns = torch.meshgrid(torch.arange(world.height), torch.arange(world.width), indexing="ij")
     walls = (rows == 0) | (rows == world.height - 1) | (columns == 0) | (columns == world.width - 1)
@@ -230,10 +226,6 @@ def begin(world: World, count: int, generator: Generator) -> State:
         world: its sizes.
         count: b, how many.
         generator: of where agents stand, and of where the waste is.
-
-    Raises:
-        TypeError: no sizes, no whole number, no generator.
-        ValueError: fewer than one world.
     """
     still = layout(world)
     check_whole("count", count, least=1)
@@ -261,10 +253,6 @@ def step(world: World, state: State, actions: Int[Tensor, "b n"], generator: Gen
         state: before.
         actions: of each agent.
         generator: of all that is drawn.
-
-    Raises:
-        TypeError: no sizes, no tensors, no generator.
-        ValueError: actions of another shape, or that there are not.
     """
     still = layout(world)
     check_generator("generator", generator)

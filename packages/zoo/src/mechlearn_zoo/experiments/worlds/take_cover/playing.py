@@ -61,12 +61,7 @@ Policy = Callable[[Tensor | None, int, Generator], Tensor]
 
 
 def thirds(last: Tensor | None, episodes: int, generator: Generator, sticky: float = 0.8) -> Float[Tensor, "n 1"]:
-    """Draw -1, 0 or 1, or repeat the last action with a chance: white noise gets nowhere.
-
-    Raises:
-        TypeError: no generator.
-        ValueError: a chance outside [0, 1].
-    """
+    """Draw -1, 0 or 1, or repeat the last action with a chance: white noise gets nowhere."""
     check_generator("generator", generator)
     check_share("sticky", sticky)
     fresh = torch.randint(-1, 2, (episodes, 1), generator=generator).float()
@@ -76,11 +71,7 @@ def thirds(last: Tensor | None, episodes: int, generator: Generator, sticky: flo
 
 
 def brownian(last: Tensor | None, episodes: int, generator: Generator) -> Float[Tensor, "n 3"]:
-    """Draw a car's steering in [-1, 1], gas and brake in [0, 1] that wander: the last action plus noise of 0.14.
-
-    Raises:
-        TypeError: no generator.
-    """
+    """Draw a car's steering in [-1, 1], gas and brake in [0, 1] that wander: the last action plus noise of 0.14."""
     check_generator("generator", generator)
     before = torch.tensor([0.0, 0.5, 0.0]).expand(episodes, 3) if last is None else last
     moved = before + 0.14 * torch.randn(episodes, 3, generator=generator)
@@ -97,10 +88,6 @@ def record(world: Playable, episodes: int, steps: int, policy: Policy, generator
         steps: t of each at most.
         policy: `thirds`, `brownian` or another function.
         generator: of world and policy.
-
-    Raises:
-        TypeError: counts that are no whole numbers, no generator.
-        ValueError: counts below 1.
     """
     check_generator("generator", generator)
     check_whole("episodes", episodes, 1)

@@ -58,11 +58,7 @@ class SimulatedWorld:
         self._pool: list[Any] = []
 
     def start(self, population: int, episodes: int, generator: Generator) -> Simulators:
-        """Start p copies of e episodes; copies have the same seed, drawn from the generator.
-
-        Raises:
-            TypeError: no generator.
-        """
+        """Start p copies of e episodes; copies have the same seed, drawn from the generator."""
         check_generator("generator", generator)
         while len(self._pool) < population * episodes:
             self._pool.append(self.make())
@@ -75,11 +71,7 @@ class SimulatedWorld:
         return state.shown
 
     def step(self, state: Simulators, actions: Float[Tensor, "p e o"], generator: Generator) -> SimulatedStep:
-        """Step every simulator whose episode is not over; the others keep their last frame. The generator is not drawn from.
-
-        Raises:
-            ValueError: actions of another shape.
-        """
+        """Step every simulator whose episode is not over; the others keep their last frame. The generator is not drawn from."""
         check_shape("actions", actions, *state.over.shape, self.actions)
         shown, over = state.shown.flatten(0, 1).clone(), state.over.flatten().clone()
         rewards = torch.zeros(len(over))
@@ -108,9 +100,6 @@ def doom(frame_skip: int = 1) -> SimulatedWorld:
 
     Args:
         frame_skip: tics of a step; 1 in the paper.
-
-    Raises:
-        ImportError: VizDoom is not installed.
     """
     check_whole("frame_skip", frame_skip, 1)
     try:
@@ -128,11 +117,7 @@ def doom(frame_skip: int = 1) -> SimulatedWorld:
 
 
 def car_racing() -> SimulatedWorld:
-    """Return gymnasium's CarRacing-v3: actions steering, gas, brake; the frame without the bar of instruments.
-
-    Raises:
-        ImportError: gymnasium or Box2D is not installed.
-    """
+    """Return gymnasium's CarRacing-v3: actions steering, gas, brake; the frame without the bar of instruments."""
     try:
         import gymnasium  # noqa: PLC0415  # an extra
 

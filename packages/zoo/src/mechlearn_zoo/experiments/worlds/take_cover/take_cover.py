@@ -77,10 +77,6 @@ class TakeCover:
             population: p.
             episodes: e.
             generator: draws for e episodes only.
-
-        Raises:
-            TypeError: no generator, or counts that are no whole numbers.
-            ValueError: counts below 1.
         """
         check_generator("generator", generator)
         check_whole("population", population, 1)
@@ -98,10 +94,6 @@ class TakeCover:
             state: where everything is.
             actions: (p, e, 1): below 0 left, above 0 right, 0 stays.
             generator: draws a throw for each ball of e episodes, whether needed or not: so every copy sees the same luck.
-
-        Raises:
-            TypeError: no generator.
-            ValueError: actions of another shape.
         """
         check_generator("generator", generator)
         check_shape("actions", actions, *state.agent.shape, 1)

@@ -51,10 +51,6 @@ class TwoRooms:
             count: n.
             generator: of points and steps.
             tries: steps drawn for a point at most; one that finds none stays where it is.
-
-        Raises:
-            TypeError: counts that are no whole numbers, no generator.
-            ValueError: counts below 1.
         """
         check_generator("generator", generator)
         check_whole("count", count, 1)
@@ -78,10 +74,6 @@ class TwoRooms:
             count: n.
             generator: of the points.
             within: how far from the wall at most.
-
-        Raises:
-            TypeError: a count that is no whole number, no generator.
-            ValueError: a count below 1, a negative distance, no wall that is farther than a step from the gap.
         """
         check_generator("generator", generator)
         check_whole("count", count, 1)

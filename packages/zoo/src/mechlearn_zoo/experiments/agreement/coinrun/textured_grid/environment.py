@@ -30,11 +30,7 @@ class TexturedGrid(gymnasium.Env[np.ndarray, np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(MOVES))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin a random level, or the one that is named, at a random cell from which the goal can be reached.
-
-        Raises:
-            TypeError, ValueError: a level that is no whole number of at least 0.
-        """
+        """Begin a random level, or the one that is named, at a random cell from which the goal can be reached."""
         super().reset(seed=seed)
         number = (options or {}).get("level")
         if number is not None:
@@ -46,12 +42,7 @@ class TexturedGrid(gymnasium.Env[np.ndarray, np.int64]):
         return frame(self.level, self.row, self.column, self.world), {"level": self.number}
 
     def step(self, action: np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Move; a wall stops the move.
-
-        Raises:
-            RuntimeError: no episode has begun.
-            ValueError: no action.
-        """
+        """Move; a wall stops the move."""
         try:
             move = operator.index(action)
         except TypeError:

@@ -22,9 +22,6 @@ def record(
         states: of each.
         validation: levels for selecting settings.
         test: levels for reporting.
-
-    Raises:
-        ValueError: a count below 1.
     """
     world = world or World()
     counts = {"levels": levels, "states": states, "validation": validation, "test": test}
