@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, entry_points, version
+from textwrap import fill
 from types import ModuleType
 from typing import NoReturn, Protocol
 
@@ -25,6 +26,14 @@ COMMANDS: dict[str, ModuleType] = {"fit": fit, "predict": predict}
 
 ELSEWHERE = ("list", "run", "sweep", "report", "status", "clean", "verify", "bench", "coinrun")
 """Commands that come with the experiments' package."""
+
+PURPOSES = {
+    "data of your own": ("fit", "predict"),
+    "experiments": ("list", "run", "sweep", "report"),
+    "runs and records": ("status", "clean", "verify"),
+    "speed and memory": ("bench",),
+}
+"""What commands are for, as `--help` shows them; others follow under "more"."""
 
 
 class Program(Protocol):
@@ -88,21 +97,40 @@ def _dispatch(words: Sequence[str]) -> int:
 
 
 def _parser(others: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
-    about = "Learning mechanisms from several environments: tables of your own, experiments, claims."
-    parser = _Parser(prog="mechlearn", description=about, allow_abbrev=False)
+    known = {**others, **COMMANDS}
+    parser = _Parser(
+        prog="mechlearn",
+        usage="mechlearn COMMAND ...",
+        description=_by_purpose(known),
+        epilog="Begin with: mechlearn fit sites FILE --target COLUMN --environment COLUMN\nMore on one: mechlearn COMMAND --help",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"mechlearn {_version()}")
-    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", help=argparse.SUPPRESS)
     for name, module in COMMANDS.items():
         sentence = module.SENTENCE
-        command = commands.add_parser(name, help=sentence, description=sentence, add_help=False, allow_abbrev=False)
+        command = commands.add_parser(name, description=sentence, add_help=False, allow_abbrev=False)
         command.add_argument("-h", "--help", action="store_true", help="show this and exit")
         command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
         command.add_argument("--traceback", action="store_true", help="show where an error was raised")
         module.declare(command)
         command.set_defaults(parser=command)
-    for name, module in others.items():
-        commands.add_parser(name, help=module.SENTENCE, add_help=False)
+    for name in others:
+        commands.add_parser(name, add_help=False)
     return parser
+
+
+def _by_purpose(commands: Mapping[str, ModuleType]) -> str:
+    sorted_in = {name for names in PURPOSES.values() for name in names}
+    purposes = {**PURPOSES, "more": tuple(name for name in commands if name not in sorted_in)}
+    blocks = ["Learn mechanisms from several environments."]
+    for purpose, names in purposes.items():
+        there = [name for name in names if name in commands]
+        if there:
+            lines = (f"  {name:<8} {fill(commands[name].SENTENCE, 68, subsequent_indent=' ' * 11)}" for name in there)
+            blocks.append("\n".join((f"{purpose}:", *lines)))
+    return "\n\n".join(blocks)
 
 
 def _programs() -> Iterator[Program]:
