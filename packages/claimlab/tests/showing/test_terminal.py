@@ -71,8 +71,8 @@ def test_the_small_table_of_verdicts():
     lines = [line.rstrip() for line in stream.getvalue().splitlines()]
     assert lines == [
         "toy, quick",
-        "claim     printed  measured         verdict",
-        "toy.high  [bold]   0.98 [0.9, 1]    ✓ holds",
-        "toy.few   -        0.98 (0.9 to 1)  ✓ holds so far",
-        "toy.low   -        -                - not measured",
+        "claim     reported  measured         verdict",
+        "toy.high  [bold]    0.98 [0.9, 1]    ✓ holds",
+        "toy.few   -         0.98 (0.9 to 1)  ✓ holds so far",
+        "toy.low   -         -                - not measured",
     ]

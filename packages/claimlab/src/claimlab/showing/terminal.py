@@ -164,7 +164,7 @@ class Bars:
 
 
 def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = None, checked: bool = True) -> None:
-    """The small table of verdicts: claim, printed, measured with its interval, verdict.
+    """The small table of verdicts: claim, reported by the text, measured with its interval, verdict.
 
     Args:
         claims: judged.
@@ -177,8 +177,8 @@ def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = N
     table = Table(
         title=Text(plain(title)), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
-    for heading in ("claim", "printed", "measured", "verdict"):
-        table.add_column(heading, header_style="dim", no_wrap=heading != "printed", overflow="fold")
+    for heading in ("claim", "reported", "measured", "verdict"):
+        table.add_column(heading, header_style="dim", no_wrap=heading in ("claim", "measured"), overflow="fold")
     for claim in (weighed(one, known) for one in claims):
         sign = SIGNS[claim.verdict]
         verdict = Text(f"{sign} {claim.verdict}{unchecked}", style=COLOURS[sign])
@@ -224,7 +224,7 @@ def print_states(found: Iterable[Status], stream: Stream = None) -> None:
     """
     target = stream or sys.stdout
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("run", "state", "seeds", "left", "words"):
+    for heading in ("run", "state", "seeds", "left", "note"):
         table.add_column(heading, header_style="dim", overflow="fold")
     for one in found:
         name = f"{one.name} {one.label}".strip() or str(one.folder)

@@ -102,7 +102,7 @@ def _parser(others: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
         prog="mechlearn",
         usage="mechlearn COMMAND ...",
         description=_by_purpose(known),
-        epilog="Begin with: mechlearn fit sites FILE --target COLUMN --environment COLUMN\nMore on one: mechlearn COMMAND --help",
+        epilog="begin with: mechlearn fit sites FILE --target COLUMN --environment COLUMN\nmore on one: mechlearn NAME --help",
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
