@@ -6,7 +6,7 @@ import argparse
 import importlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mechlearn.cli.common import OUT, CommandError, UsageError, helped, print_json, refuse, suggestion, whole_number, write_text
@@ -18,6 +18,17 @@ SENTENCE = "ask data of your own: will a model survive the next site, and what h
 
 KINDS = ("sites", "agreement", "distill", "skips")
 """What it asks about."""
+
+QUESTIONS = """Will my model survive the next site, and what can be won there?
+  mechlearn fit sites FILE --target COLUMN --environment COLUMN
+Does learning what sites agree on help?
+  mechlearn fit agreement FILE --target COLUMN --environment COLUMN
+Do columns help that are known in training only?
+  mechlearn fit distill FILE --target COLUMN --privileged PATTERN
+Does it help to choose which future frame to predict?
+  mechlearn fit skips FILE --trajectory COLUMN
+"""
+"""What may be asked, with a command that asks it."""
 
 EXAMPLE = "mechlearn fit agreement data.csv --target y --environment site"
 """A command that is whole."""
@@ -48,53 +59,40 @@ INSTEAD = {
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
-    parser.usage = "mechlearn fit sites|agreement|distill|skips FILE [options]"
-    kinds = "the next site, sites that must agree, privileged columns, or trajectories"
-    parser.add_argument("kind", metavar="sites|agreement|distill|skips", nargs="?", help=kinds)
-    files = "a .csv, .tsv, .parquet or .npz table; skips: also .npy, or a folder with a file for each trajectory"
+    """Its options, by the question that they belong to."""
+    parser.usage = "mechlearn fit QUESTION FILE [options]"
+    parser.description, parser.formatter_class = QUESTIONS, argparse.RawDescriptionHelpFormatter
+    parser.add_argument("kind", metavar="QUESTION", nargs="?", help=", ".join(KINDS))
+    files = "a .csv, .tsv, .xlsx, .parquet or .npz table; skips: also .npy, or a folder with a file for each trajectory"
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=files)
-    parser.add_argument("--target", metavar="COLUMN", help="all but skips: the column to predict")
-    parser.add_argument(
-        "--task", choices=("classification", "regression"), help="what this target is; from its values if not said"
-    )
-    places = (
-        "sites, agreement: the column that says where a row comes from; distill: whose a row is, as folds keep these together"
-    )
-    parser.add_argument("--environment", metavar="COLUMN", help=places)
-    parser.add_argument(
-        "--test-environment", metavar="SITE", help="agreement: a site that has no part in anything but a last look"
-    )
-    parser.add_argument(
-        "--privileged", metavar="PATTERN", action="append", help="distill: columns known in training only, as 'lab_*'"
-    )
-    parser.add_argument(
-        "--in-time", action="store_true", help="distill: each --privileged names a step in time, in their order"
-    )
-    parser.add_argument("--trajectory", metavar="COLUMN", help="skips: the column that says whose frame a row is")
-    parser.add_argument("--time", metavar="COLUMN", help="skips: the column to order frames by; that of the file if not said")
-    parser.add_argument(
-        "--ahead", metavar="N", type=whole_number, help="skips: frames ahead to predict; at most 32 if not said"
-    )
-    parser.add_argument(
-        "--drop", metavar="PATTERN", action="append", default=[], help="all but skips: columns to leave out, such as names"
-    )
-    own = "sites: a scikit-learn estimator of your own, as mine:pipeline for pipeline in mine.py"
-    parser.add_argument("--model", metavar="MODULE:NAME", help=own)
-    further = "sites: further candidates, as forest,AND-mask; also mixed model, screening, IRM, and more"
-    parser.add_argument("--candidates", metavar="NAME,NAME", action="append", help=further)
-    parser.add_argument("--labelled", action="store_true", help="all but skips: leave out rows whose target is missing")
-    parser.add_argument(
-        "--budget",
-        metavar="MINUTES",
-        type=float,
-        default=BUDGET,
-        help="of computing, for all candidates together; default 3",
-    )
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of everything random; default 0")
-    masked = "all but skips: call sites 'site 1', 'site 2', ... in all that is written"
-    parser.add_argument("--anonymous", action="store_true", help=masked)
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder for report, model and parts; default {OUT}/fit-FILE")
+    _declare_table(parser.add_argument_group("the table (all but skips)").add_argument)
+    add = parser.add_argument_group("sites").add_argument
+    own = "a scikit-learn estimator of your own, as mine:pipeline for pipeline in mine.py"
+    add("--model", metavar="MODULE:NAME", help=own)
+    further = "further candidates, as forest,AND-mask; also mixed model, screening, IRM, and more"
+    add("--candidates", metavar="NAME,NAME", action="append", help=further)
+    add = parser.add_argument_group("agreement").add_argument
+    add("--test-environment", metavar="SITE", help="a site that is used once, to test the result")
+    add = parser.add_argument_group("distill").add_argument
+    add("--privileged", metavar="PATTERN", action="append", help="columns known in training only, as 'lab_*'")
+    add("--in-time", action="store_true", help="each --privileged names a step in time, in their order")
+    add = parser.add_argument_group("skips").add_argument
+    add("--trajectory", metavar="COLUMN", help="which trajectory a row belongs to")
+    add("--time", metavar="COLUMN", help="orders the frames; default the order of the file")
+    add("--ahead", metavar="N", type=whole_number, help="frames ahead to predict; default at most 32")
+    add = parser.add_argument_group("all").add_argument
+    add("--budget", metavar="MINUTES", type=float, default=BUDGET, help="of computing, for all candidates together; default 3")
+    add("--seed", type=whole_number, default=0, metavar="N", help="of everything random; default 0")
+    add("--out", type=Path, metavar="DIR", help=f"folder for report, model and parts; default {OUT}/fit-FILE")
+
+
+def _declare_table(add: Callable[..., argparse.Action]) -> None:
+    add("--target", metavar="COLUMN", help="the column to predict")
+    add("--task", choices=("classification", "regression"), help="of the target; default from its values")
+    add("--environment", metavar="COLUMN", help="where a row comes from; distill: rows that folds keep together")
+    add("--drop", metavar="PATTERN", action="append", default=[], help="columns to leave out, such as names")
+    add("--labelled", action="store_true", help="leave out rows whose target is missing")
+    add("--anonymous", action="store_true", help="call sites 'site 1', 'site 2', ... in all that is written")
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
