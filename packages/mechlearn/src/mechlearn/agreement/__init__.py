@@ -4,6 +4,7 @@ from mechlearn.agreement.agreement import Agreement as Agreement
 from mechlearn.agreement.agreement import Record as Record
 from mechlearn.agreement.decay import decay_masked as decay_masked
 from mechlearn.agreement.inputs import by_input as by_input
+from mechlearn.agreement.rules import Anchored as Anchored
 from mechlearn.agreement.rules import AndMask as AndMask
 from mechlearn.agreement.rules import Combined as Combined
 from mechlearn.agreement.rules import GeometricMean as GeometricMean

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from mechlearn.agreement.compiled.step import CompiledStep, Doors, refusal
 from mechlearn.agreement.distributed.processes import Processes, Ranks, check_each_step, hand_over
 from mechlearn.agreement.engine.analysis.refusals import check_model
-from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record, overall
+from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record, names_of, overall
 from mechlearn.agreement.engine.combining import combine_small, combine_sums, treats_components_alike
 from mechlearn.agreement.engine.delivery import cast_all, deliver
 from mechlearn.agreement.engine.explaining import Explanations, explained
 from mechlearn.agreement.engine.forward import Complete, Form, OnePass
-from mechlearn.agreement.engine.held import EACH, Held
+from mechlearn.agreement.engine.held import Held
 from mechlearn.agreement.engine.masks import Masks
 from mechlearn.agreement.engine.repeated import Repeated
 from mechlearn.agreement.engine.sums import RunningSums
@@ -27,7 +27,7 @@ from mechlearn.agreement.engine.verification import SpotChecks
 from mechlearn.agreement.inputs import READS
 from mechlearn.agreement.kernels.compiled import Compiled, load
 from mechlearn.agreement.kernels.library import BuildError
-from mechlearn.agreement.rules import Rule, Statistics, check_rule
+from mechlearn.agreement.rules import EACH, Anchored, Rule, Statistics, check_rule
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
 from mechlearn.arguments import check_flag, check_one_of, check_whole, worded
 from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, named
@@ -192,7 +192,7 @@ class Agreement:
             else:
                 gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite, finite)
 
-        if self._accumulated is None:
+        if self._accumulated is None and not self.rule.needs >= EACH:
             self._onepass.forget()  # of a step that failed
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
             found = form(masks.needs, finish, together)
@@ -201,6 +201,8 @@ class Agreement:
             self._accumulate(form, hold)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found = self._taken()
+            if isinstance(self.rule, Anchored):
+                self.rule.check(self.rule.anchor in list(names_of(found.ids)))
             for name, sums in found.sums.items():
                 finish(name, sums)
             found.paths = {n: found.paths[n] for n, _ in self.model.named_parameters() if n in found.paths}
@@ -297,7 +299,7 @@ class Agreement:
         self._accumulated = held
 
     def _form_further(self, form: Form) -> None:
-        if isinstance(self._accumulated, Held):
+        if isinstance(self._accumulated, Held) or self.rule.needs >= EACH:
             self._hold(form)
             return
         masks = self._of_rule()
@@ -317,6 +319,8 @@ class Agreement:
         """Return what was accumulated, which is forgotten; environments that are held are complete."""
         found, self._accumulated = self._accumulated, None
         assert found is not None
+        if isinstance(found, Held) and isinstance(self.rule, Anchored):
+            found.begin_with(self.rule.anchor)
         return self._onepass.settled(found, self._of_rule().needs) if isinstance(found, Held) else found
 
     def _of_rule(self) -> Masks:

@@ -19,9 +19,9 @@ from mechlearn.agreement.compiled.tags import RefusedError
 from mechlearn.agreement.compiled.verification import TracedCheck
 from mechlearn.agreement.engine.collected import Collected, Record
 from mechlearn.agreement.engine.forward import Complete, Form
-from mechlearn.agreement.engine.held import EACH
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.verification import SpotChecks
+from mechlearn.agreement.rules import EACH
 from mechlearn.environments import EnvironmentIds, Environments, check_differentiable, check_finite_losses, partition
 
 
@@ -336,6 +336,6 @@ def refusal(needs: frozenset[str], statistics: str | None, normalise: object) ->
     if normalise:
         return "`normalise` divides whole gradients of environments, which the compiled engine does not hold"
     if needs >= EACH:
-        return "`hold` asks for the gradient of each environment"
+        return "`hold`, or the rule, asks for the gradient of each environment"
     lacking = sorted(needs - SERVED)
     return f"the rule reads {', '.join(lacking)}, which asks how the examples of an environment vary" if lacking else None

@@ -25,12 +25,12 @@ from mechlearn.agreement.distributed.summing import (
     silent,
     unpack_pairs,
 )
-from mechlearn.agreement.engine.collected import OfEnvironments, Survivors
+from mechlearn.agreement.engine.collected import OfEnvironments, Survivors, names_of
 from mechlearn.agreement.engine.delivery import cast_all, deliver
 from mechlearn.agreement.engine.streaming import dense
-from mechlearn.agreement.rules import Rule, Statistics, check_rule, survival
+from mechlearn.agreement.rules import Anchored, Rule, Statistics, check_rule, survival
 from mechlearn.arguments import check_flag, check_one_of, check_whole
-from mechlearn.environments import check_finite_sums
+from mechlearn.environments import Ids, check_finite_sums
 
 
 def combine_across_ranks(
@@ -120,11 +120,14 @@ def combined(
     known = statistics.ids if isinstance(statistics, OfEnvironments) and ids == "global" else ()
     collectives.check_apart(known, named, group)
     reached = collectives.reached_anywhere(named, mine, group)
+    places = _places(rule, known, named, group) if isinstance(rule, Anchored) else []
     gradients: dict[str, Tensor] = {}
     shares = Survivors()
     masks = shares.masks = {} if isinstance(statistics, OfEnvironments) and statistics.keep_masks else None
     for name, parameter in [pair for pair in named.items() if pair[0] in reached]:
         own = mine[name] if name in mine else silent(parameter, rule, mine)
+        if isinstance(rule, Anchored):
+            own = _spread(own, places, total)
         summed = all_reduce_statistics(own, total, group=group, summation=summation)
         if refuse_nonfinite:
             check_finite_sums(name, summed.gradient)
@@ -135,6 +138,28 @@ def combined(
         if masks is not None:
             masks[name] = survives != 0
     return cast_all(named, gradients, refuse_nonfinite), shares
+
+
+def _places(rule: Anchored, ids: Ids, named: Mapping[str, Tensor], group: ProcessGroup | None) -> list[int]:
+    """Return where this rank's environments stand among all ranks', the anchor first.
+
+    Raises:
+        ValueError: no rank has it, or nobody knows the ids; on every rank alike.
+    """
+    anchor, own = collectives.number_of(rule.anchor), [collectives.number_of(one) for one in names_of(ids)]
+    device = next(iter(named.values())).device
+    every = [one for row in collectives.numbers_of_ranks(own, device, group) for one in row]
+    rule.check(anchor in every)
+    every.sort(key=lambda one: one != anchor)
+    return [every.index(one) for one in own]
+
+
+def _spread(own: Statistics, places: Sequence[int], total: int) -> Statistics:
+    """Put this rank's gradients where they stand among all ranks', with zeros at the others."""
+    each = own.gradient.new_zeros(total, *own.gradient.shape)
+    if own.each is not None:
+        each[list(places)] = own.each
+    return own._replace(each=each)
 
 
 def _leave(named: Mapping[str, Tensor], gradients: Mapping[str, Tensor], adds: bool) -> None:

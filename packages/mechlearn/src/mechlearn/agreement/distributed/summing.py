@@ -10,7 +10,7 @@ from torch.distributed import ProcessGroup
 
 from mechlearn.agreement.distributed import collectives
 from mechlearn.agreement.engine.sums import WIDE
-from mechlearn.agreement.rules import STANDARD_ERRORS, Rule, Statistics
+from mechlearn.agreement.rules import EACH, STANDARD_ERRORS, Rule, Statistics
 
 Summation = Literal["backend", "rank"]
 
@@ -87,9 +87,9 @@ def unpack_pairs(packed: Shaped[Tensor, " half"], environments: int, shape: torc
 
 def of_one(gradient: Float[Tensor, "*p"], rule: Rule) -> Statistics:
     """Return the statistics of a single environment's gradient, in float32 or wider, as sums in two bytes would be rounded."""
-    if rule.needs & STANDARD_ERRORS:
+    if rule.needs & (STANDARD_ERRORS | EACH):
         raise ValueError(
-            "A rule that tests for conflict should be given what an Agreement has collected, as it reads how examples vary. "
+            "A rule of more than sums should be given what an Agreement has collected, as it reads examples or environments. "
             f"Found {rule!r} and gradients alone. Pass statistics=agreement.collect() to combine_across_ranks."
         )
     return _of_one(gradient, rule.needs)
@@ -111,7 +111,7 @@ def silent(parameter: Tensor, rule: Rule, mine: Mapping[str, Statistics]) -> Sta
     zero = torch.zeros(parameter.shape, dtype=parameter.dtype, device=parameter.device)  # whole, where it is sharded
     count = next((found.environments for found in mine.values()), 0)
     none = {name: _wide(zero, name).clone() for name in rule.needs & STANDARD_ERRORS}
-    found = _of_one(zero, rule.needs - STANDARD_ERRORS)._replace(environments=count, **none)
+    found = _of_one(zero, rule.needs - STANDARD_ERRORS - EACH)._replace(environments=count, **none)
     # A rank without environments has no zero to report; one whose losses do not reach the parameter has.
     if count == 0 and found.log_magnitude is not None:
         found.log_magnitude.zero_()

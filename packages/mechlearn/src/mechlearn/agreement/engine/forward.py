@@ -12,7 +12,7 @@ from mechlearn.agreement.engine.analysis.rows import Read
 from mechlearn.agreement.engine.backward import LayerPass, PullingPass
 from mechlearn.agreement.engine.collected import Collected, Path
 from mechlearn.agreement.engine.delivery import silent, taken
-from mechlearn.agreement.engine.held import EACH, Held, Stack
+from mechlearn.agreement.engine.held import Held, Stack
 from mechlearn.agreement.engine.hooks import NOT_LINEAR, Retained, check_alike
 from mechlearn.agreement.engine.layers.terms import CHUNK_ELEMENTS
 from mechlearn.agreement.engine.masks import Masks
@@ -39,7 +39,7 @@ from mechlearn.agreement.engine.variance.sums import settled
 from mechlearn.agreement.engine.verification import SpotChecks, by_definition, check_environment, precision_of
 from mechlearn.agreement.inputs import READS
 from mechlearn.agreement.kernels.compiled import Compiled, load
-from mechlearn.agreement.rules import STANDARD_ERRORS
+from mechlearn.agreement.rules import EACH, STANDARD_ERRORS
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
 from mechlearn.environments import (
     EnvironmentIds,
@@ -170,7 +170,8 @@ class OnePass:
                     asked = asked._replace(groups=self._gathering.clusters(groups))
                 chosen = paths_of(asked, self._statistics, vouched=self._vouched, pulling=not testing)
                 found.proved = "proved" if chosen.proved else "declared"
-                self._warn(chosen, asked.groups)
+                if not each or groups.count > 2:  # of two losses over one forward pass nothing is faster
+                    self._warn(chosen, asked.groups)
                 watch = self._checks.environment(groups.count) if chosen.reads else None
                 chosen = chosen._replace(watch=watch)
                 found.proved = found.proved if watch is None else "checked"
@@ -182,7 +183,16 @@ class OnePass:
         return found
 
     def settled(self, held: Held, needs: frozenset[str]) -> Collected:
-        """Return what held gradients add up to, for a rule of such needs; they are used up."""
+        """Return what held gradients add up to, for a rule of such needs; they are used up.
+
+        Raises:
+            ValueError: if gradients are to be divided by their norms for a rule that reads each.
+        """
+        if needs >= EACH and self._normalise:
+            raise ValueError(
+                "`normalise` should be None for a rule that reads each gradient. Found a norm. Divide a loss, or change the "
+                "rule's weight."
+            )
         return held.settled(self._blank(needs, held.parameters, len(held.ids)), self._normalise == "model")
 
     def test_by(self, errors: StandardErrors) -> None:

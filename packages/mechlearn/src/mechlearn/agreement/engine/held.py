@@ -10,11 +10,8 @@ from mechlearn.agreement.engine.collected import Collected, Path, Proof, joined,
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.sums.units import of_model
 from mechlearn.agreement.normalised import lengths
-from mechlearn.agreement.rules import STANDARD_ERRORS, Rule
+from mechlearn.agreement.rules import EACH, STANDARD_ERRORS, Rule, Statistics
 from mechlearn.environments import Ids
-
-EACH = frozenset({"each"})
-"""What an engine is asked for, instead of a rule's statistics, where every environment's gradient is to be held."""
 
 
 class Stack(RunningSums):
@@ -23,7 +20,7 @@ class Stack(RunningSums):
     in_whole = True
 
     def __init__(self, like: Tensor) -> None:
-        super().__init__(like, frozenset())
+        super().__init__(like, EACH)
         self._rows: list[Tensor] = []
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
@@ -38,6 +35,11 @@ class Stack(RunningSums):
     def rows(self) -> Float[Tensor, "e *p"]:
         """Return all of them."""
         return self._rows[0] if len(self._rows) == 1 else torch.cat(self._rows)
+
+    def statistics(self) -> Statistics:
+        """Return them with their sum."""
+        rows = self.rows()
+        return Statistics(self.environments, rows.sum(0), each=rows)
 
 
 class One:
@@ -123,6 +125,13 @@ class Held:
         for name, parameter in parameters.items():
             self.parameters[name] = parameter
             self.paths.setdefault(name, "per-environment")
+
+    def begin_with(self, name: object) -> None:
+        """Put an environment first, if it is held."""
+        names = self.names()
+        order = sorted(range(len(names)), key=lambda k: names[k] != name)
+        self._ones = {names[k]: self._ones[names[k]] for k in order}
+        self.ids = self.ids[order] if isinstance(self.ids, Tensor) else tuple(self.ids[k] for k in order)
 
     def drop(self, name: object) -> None:
         """Leave an environment to another rank."""

@@ -3,6 +3,7 @@
 A rule is a pure function of `Statistics`, of which `mechlearn.agreement.rules.base` says more.
 """
 
+from mechlearn.agreement.rules.anchored import Anchored as Anchored
 from mechlearn.agreement.rules.and_mask import AndMask as AndMask
 from mechlearn.agreement.rules.base import Consuming as Consuming
 from mechlearn.agreement.rules.base import agreement_mask as agreement_mask
@@ -15,6 +16,7 @@ from mechlearn.agreement.rules.heterogeneous import Heterogeneous as Heterogeneo
 from mechlearn.agreement.rules.homogeneous import Homogeneous as Homogeneous
 from mechlearn.agreement.rules.mean import Mean as Mean
 from mechlearn.agreement.rules.median_sign import MedianSign as MedianSign
+from mechlearn.agreement.rules.moments import EACH as EACH
 from mechlearn.agreement.rules.moments import STANDARD_ERRORS as STANDARD_ERRORS
 from mechlearn.agreement.rules.moments import Combined as Combined
 from mechlearn.agreement.rules.moments import Rule as Rule

@@ -30,6 +30,7 @@ class Statistics(NamedTuple):
         weighted: sum over e of g_e / s_e^2, in float64.
         weighted_square: sum over e of g_e^2 / s_e^2, in float64.
         variance: sum over e of s_e^2, in float64.
+        each: (E, *p) every environment's gradient, the anchor's first (`mechlearn.agreement.Anchored`).
     """
 
     environments: int
@@ -44,6 +45,7 @@ class Statistics(NamedTuple):
     weighted: Float[Tensor, "*p"] | None = None
     weighted_square: Float[Tensor, "*p"] | None = None
     variance: Float[Tensor, "*p"] | None = None
+    each: Float[Tensor, "e *p"] | None = None
 
     def clone(self) -> "Statistics":
         """Return a copy that may be overwritten."""
@@ -53,6 +55,9 @@ class Statistics(NamedTuple):
 
 STANDARD_ERRORS = frozenset({"positive", "negative", "precision", "weighted", "weighted_square", "variance"})
 """The statistics that take the spread of an environment's examples, not its gradient alone."""
+
+EACH = frozenset({"each"})
+"""What a rule needs that reads every environment's gradient, which is held until the step."""
 
 
 class Combined(NamedTuple):

@@ -59,12 +59,13 @@ def finite_differences(
     arguments.check_generator("generator", generator)
     arguments.check_whole("directions", directions, 1)
     arguments.check_positive("step", step, way_out="1e-5 suits float64.")
-    gradients = compute(teacher).gradients
+    made = compute(teacher)
+    arguments.check_kind("compute(teacher)", made, MetaGradient, "a MetaGradient")
     found: list[Difference] = []
     for _ in range(directions):
         direction = _direction(parameters_of(teacher), generator)
         ahead, behind = (float(compute(_moved(teacher, direction, side)).validation_loss) for side in (step, -step))
-        derivative, difference = float(dot(gradients, direction)), (ahead - behind) / (2 * step)
+        derivative, difference = float(dot(made.gradients, direction)), (ahead - behind) / (2 * step)
         larger = max(abs(derivative), abs(difference))
         found.append(Difference(derivative, difference, abs(derivative - difference) / larger if larger else 0.0))
     return found

@@ -1,0 +1,69 @@
+"""A trusted gradient, and second ones added where they have its sign."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from mechlearn.agreement.rules.moments import EACH, Combined, Statistics, needed
+from mechlearn.arguments import Choice, check_not_negative
+
+
+@dataclass(frozen=True)
+class Anchored(Choice):
+    """Add second gradients to a trusted one where they have its sign: g_a + weight * sum_e g_e 1[g_a g_e > 0].
+
+    Use it for a second loss that may hurt: an auxiliary task, a teacher that sees the solution. Give each loss rows and an
+    environment id of its own. It is not safe if the second loss is worthless: train the anchor alone as well, and choose on
+    held-out data (`mechlearn.distill.Fork`).
+
+    The rule reads whole gradients. An `Agreement` holds one per environment until the step, so a loss may come in several
+    calls and on several ranks. `Record.share` is the share of components where a second gradient is added.
+
+    Du et al. (2018, https://arxiv.org/abs/1812.02224) decide by the cosine of whole gradients, PCGrad (Yu et al. 2020,
+    https://arxiv.org/abs/2001.06782) projects, GradDrop (Chen et al. 2020, https://arxiv.org/abs/2010.06808) draws a sign.
+
+    Args:
+        anchor: the environment id of the trusted loss; for `mechlearn.agreement.combine` its row.
+        weight: of the second gradients, at least 0; 0 trains the anchor alone.
+
+    Raises:
+        TypeError: if the anchor is not hashable, or the weight is not a number.
+        ValueError: if the weight is negative.
+    """
+
+    anchor: object = 0
+    weight: float = 0.3
+    needs: ClassVar[frozenset[str]] = EACH
+
+    def __post_init__(self) -> None:
+        try:
+            hash(self.anchor)
+        except TypeError:
+            raise TypeError(
+                f"`anchor` should be an environment id. Found {self.anchor!r}, which is not hashable. Pass the id of the "
+                "trusted loss, such as 0."
+            ) from None
+        check_not_negative("weight", self.weight, way_out="0.3 is the default, 0 trains the anchor alone.")
+
+    def __call__(self, statistics: Statistics) -> Combined:
+        """Return the sum, and where a second gradient is part of it."""
+        trusted, *others = needed(statistics.each, "each")
+        total, survives = torch.zeros_like(trusted), torch.zeros_like(trusted, dtype=torch.bool)
+        for other in others:
+            agrees = trusted.sign() * other.sign() > 0
+            total += torch.where(agrees, other, 0)
+            survives |= agrees
+        return Combined(total.mul_(self.weight).add_(trusted), survives)
+
+    def check(self, there: bool) -> None:
+        """Refuse a step without the anchor.
+
+        Raises:
+            ValueError: if it is not there.
+        """
+        if not there:
+            raise ValueError(
+                f"`anchor` should be an environment of the step. Found no example of {self.anchor!r}. Pass the trusted loss "
+                "with that id in each step."
+            )
