@@ -31,6 +31,7 @@ from mechlearn.arguments.tensors import check_ids as check_ids
 from mechlearn.arguments.tensors import check_mask as check_mask
 from mechlearn.arguments.tensors import check_numbers as check_numbers
 from mechlearn.arguments.tensors import check_result as check_result
+from mechlearn.arguments.tensors import check_returned as check_returned
 from mechlearn.arguments.tensors import check_shape as check_shape
 from mechlearn.arguments.tensors import check_tensor as check_tensor
 from mechlearn.arguments.tensors import ends as ends

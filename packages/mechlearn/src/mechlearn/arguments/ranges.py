@@ -9,8 +9,8 @@ from torch import Tensor
 
 from mechlearn.arguments.sentences import because, sentence, typed
 
-LARGEST = 2**64 - 1
-"""Of whole numbers: the largest seed that a generator takes."""
+LARGEST = 2**63 - 1
+"""Of whole numbers: the largest that a tensor holds. A seed may be twice as large."""
 
 
 def check_positive(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
@@ -43,14 +43,14 @@ def check_decay(name: str, value: object, *, why: str = "", way_out: str = "") -
     _check_number(name, value, lambda x: 0 <= x < 1, "lie in [0, 1)", why, way_out)
 
 
-def check_whole(name: str, value: object, least: int = 0, *, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no whole number of at least ``least``, and one that no tensor holds."""
+def check_whole(name: str, value: object, least: int = 0, *, most: int = LARGEST, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no whole number from ``least`` to ``most``, which is the largest that a tensor holds."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(sentence(name, f"be a whole number{because(why)}", typed(value), way_out))
     if int(value) < least:
         raise ValueError(sentence(name, f"be at least {least}{because(why)}", repr(value), way_out))
-    if int(value) > LARGEST:
-        raise ValueError(sentence(name, f"be below 2^64{because(why)}", f"{int(value):.3g}", way_out))
+    if int(value) > most:
+        raise ValueError(sentence(name, f"be at most {most}{because(why)}", _digits(int(value)), way_out))
 
 
 def check_flag(name: str, value: object, *, way_out: str = "") -> None:
@@ -77,5 +77,12 @@ def _check_number(name: str, value: Any, allows: Callable[[Any], bool], rule: st
     one = isinstance(value, Tensor) and value.numel() == 1 and value.is_floating_point()
     if isinstance(value, bool) or not (one or isinstance(value, Real)):
         raise TypeError(sentence(name, f"be a number and {rule}{because(why)}", typed(value), way_out))
+    if isinstance(value, int) and abs(value) > LARGEST:
+        way_out = way_out or f"Write {name}=float(...)."
+        raise ValueError(sentence(name, f"be at most {LARGEST} in size if it is an int", _digits(value), way_out))
     if not allows(value):
         raise ValueError(sentence(name, rule + because(why), repr(float(value)), way_out))
+
+
+def _digits(value: int) -> str:
+    return f"one of {len(str(abs(value)))} digits"

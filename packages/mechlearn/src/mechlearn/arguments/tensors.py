@@ -7,7 +7,7 @@ import torch
 from torch import Generator, Tensor
 
 from mechlearn.arguments.kinds import check_kind
-from mechlearn.arguments.sentences import sentence, typed
+from mechlearn.arguments.sentences import named, sentence, typed
 
 FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 """The real types that torch computes in; those of one byte it stores and multiplies, and no more."""
@@ -71,6 +71,32 @@ def check_floats(name: str, value: object, *sizes: int | str, like: Tensor | Non
         raise ValueError(sentence(name, f"be on the device {like.device}", str(value.device), "Move it with .to(device)."))
     if value.dtype != like.dtype and not torch.is_autocast_enabled(value.device.type):
         raise TypeError(sentence(name, f"be of the type {like.dtype}", str(value.dtype), f"Convert it with .to({like.dtype})."))
+
+
+def check_returned(name: str, found: object, what: str, *sizes: int | str, floats: bool = True, way_out: str = "") -> None:
+    """Refuse what a function of the user's returned, where it is no dense tensor of a shape, or not of floats.
+
+    >>> check_returned("loss", None, "one value for each example", 3)
+    Traceback (most recent call last):
+    TypeError: `loss` should return one value for each example, shape (3,). Found None.
+
+    Args:
+        name: of the function.
+        found: what it returned.
+        what: it should return.
+        sizes: of the result's axes, as `check_shape` takes them.
+        floats: whether it holds real floats.
+        way_out: where the shape is another one.
+    """
+    rule = f"return {what}, shape ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
+    if not isinstance(found, Tensor):
+        raise TypeError(sentence(name, rule, named(found), ""))
+    if found.is_nested or found.layout != torch.strided:
+        raise TypeError(sentence(name, rule, f"a tensor that is {'nested' if found.is_nested else found.layout}", ""))
+    if not _fits(found.shape, sizes):
+        raise ValueError(sentence(name, rule, f"shape {tuple(found.shape)}", way_out))
+    if floats and not found.is_floating_point():
+        raise TypeError(sentence(name, "return floats", str(found.dtype), "Convert its result with .float()."))
 
 
 def check_ids(name: str, value: object, *sizes: int | str, count: int | None = None, way_out: str = "") -> None:
