@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import distributed_workers as workers
-from mechlearn.agreement import Agreement, AndMask, Homogeneous
+from mechlearn.agreement import Agreement, AndMask, Homogeneous, decay_masked
 from mechlearn.agreement.distributed.ddp import HookState, agreement_hook
 
 STEPS = 6
@@ -106,8 +106,9 @@ def trained(rank, world, wrap, rule):
 def automatic(rank, world):
     found = {(wrap.__name__, key): trained(rank, world, wrap, rule) for wrap in WRAPPINGS for key, rule in RULES.items()}
     held = {wrap.__name__: held_alike(rank, world, wrap) for wrap in WRAPPINGS}
+    masked = [decayed(rank, world, wrap) for wrap in (wrapper, layers)]
     others = {"refused": refused(rank, world), "accumulated": accumulated(rank, world)} if world == 2 else {}
-    return {"trained": found, "held": held, **others}
+    return {"trained": found, "held": held, "decayed": masked, **others}
 
 
 def dealt(rank, world, call):
@@ -143,6 +144,27 @@ def said(call):
     return "no error"
 
 
+def part(wrap, rank, world):
+    """An agreement of the last layer, while the layers below it train, too."""
+    forward, model = wrap()
+    x, y, site = batch(workers.several(world, rank))
+    Agreement(model[-1] if wrap is layers else model.module[-1], AndMask(0.6)).backward(workers.losses(forward, x, y), site)
+
+
+def decayed(rank, world, wrap):
+    """Parameters after two steps whose masked components decay."""
+    forward, model = wrap()
+    agreement = Agreement(model, AndMask(1.0), keep="masks")
+    optimizer = torch.optim.SGD(forward.parameters(), lr=0.1)
+    x, y, site = batch(workers.several(world, rank))
+    for _ in range(2):
+        optimizer.zero_grad()
+        record = agreement.backward(workers.losses(forward, x, y), site)
+        optimizer.step()
+        decay_masked(model, record, lr=0.1)
+    return [whole(p.detach()).clone() for p in model.parameters()]
+
+
 def refused(rank, world):
     """What each rank says where gradients cannot be combined, and whether ``.grad`` was left alone."""
     from torch.distributed.device_mesh import init_device_mesh
@@ -164,6 +186,12 @@ def refused(rank, world):
     attempt("no_sync", ddp, ddp.no_sync)
     attempt("one rank fails", DistributedDataParallel(workers.make()), factor=float("nan") if rank == 1 else 1.0)
     attempt("one environment on two ranks", DistributedDataParallel(workers.make()), ids=[7, rank])
+    found["a part"] = [said(lambda w=wrap: part(w, rank, world)) for wrap in (wrapper, layers)]
+    missed = Agreement(ddp, AndMask(0.6))
+    x, y, site = batch(workers.several(world, rank))
+    factor = float("nan") if rank == 1 else 1.0
+    failed = said(lambda: missed.accumulate(workers.losses(ddp, x, y) * factor, site, hold=True))
+    found["out of step"] = failed, said(lambda: missed.backward(workers.losses(ddp, x, y), site, hold=True))
     found["static"] = said(lambda: Agreement(DistributedDataParallel(workers.make(), static_graph=True), AndMask()))
     batch_norm = DistributedDataParallel(nn.Sequential(nn.Linear(6, 7), nn.BatchNorm1d(7)))
     batch_norm.module[1].__class__ = nn.SyncBatchNorm  # which is wrapped on a GPU alone

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from mechlearn.agreement.compiled.step import CompiledStep, Doors, refusal
 from mechlearn.agreement.distributed.processes import Processes, Ranks, check_each_step, hand_over
 from mechlearn.agreement.engine.analysis.refusals import check_model
-from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record, names_of, overall
+from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record, overall
 from mechlearn.agreement.engine.combining import combine_small, combine_sums, treats_components_alike
 from mechlearn.agreement.engine.delivery import cast_all, deliver
 from mechlearn.agreement.engine.explaining import Explanations, explained
 from mechlearn.agreement.engine.forward import Complete, Form, OnePass
-from mechlearn.agreement.engine.held import Held
+from mechlearn.agreement.engine.held import Held, put_first
 from mechlearn.agreement.engine.masks import Masks
 from mechlearn.agreement.engine.repeated import Repeated
 from mechlearn.agreement.engine.sums import RunningSums
@@ -133,6 +133,8 @@ class Agreement:
             model, statistics, compiled, vouched=vouched, keep=self._keep, normalise=divided, checks=self._checks
         )
         self._accumulated: Collected | Held | None = None
+        self._versions = 0
+        self._out_of_step = False
         self._repeated = Repeated()
         self._masks = self._masks_of(rule)
 
@@ -192,20 +194,26 @@ class Agreement:
             else:
                 gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite, finite)
 
-        if self._accumulated is None and not self.rule.needs >= EACH:
+        stacks: dict[str, RunningSums] = {}
+        if self._accumulated is None:
             self._onepass.forget()  # of a step that failed
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = form(masks.needs, finish, together)
-            _warn_if_single(found.ids, len(examples))
+            each = self.rule.needs >= EACH  # whose order is known when all are formed
+            found = form(masks.needs, stacks.__setitem__ if each else finish, together)
+            if each:
+                found.outside = {leaf: rows.sum(0) for leaf, rows in found.outside.items()}
+            else:
+                _warn_if_single(found.ids, len(examples))
         else:
             self._accumulate(form, hold)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found = self._taken()
-            if isinstance(self.rule, Anchored):
-                self.rule.check(self.rule.anchor in list(names_of(found.ids)))
-            for name, sums in found.sums.items():
-                finish(name, sums)
+            stacks = found.sums
             found.paths = {n: found.paths[n] for n, _ in self.model.named_parameters() if n in found.paths}
+        if isinstance(self.rule, Anchored):
+            put_first(self.rule, found.ids, stacks)
+        for name, sums in stacks.items():
+            finish(name, sums)
         for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
             gradients[name], shares[name] = gradient, survivors
         check_finite_together(finite)
@@ -230,7 +238,8 @@ class Agreement:
         check_each_step(self.rule, self._keep)
         masks.begin()
         try:
-            with ranks.forming(lambda: isinstance(self._accumulated, Held)):
+            with ranks.forming(lambda: self._accumulated):
+                self._check_in_step()
                 self._hold(form) if hold else self._form_further(form)
             if isinstance(self._accumulated, Held):
                 ranks.gather(self._accumulated)
@@ -242,8 +251,6 @@ class Agreement:
         self._repeated.warn(self.rule, parameters.values())
         hand_over(parameters, gradients)
         self._repeated.remember(parameters.values())
-        for leaf, gradient in found.outside.items():
-            deliver(leaf, gradient / len(found.ids))
         self._onepass.keep()
         masks.held = survivors.masks or {}
         paths: dict[str, Path] = {name: found.paths[name] for name in parameters if name in found.paths}
@@ -282,11 +289,36 @@ class Agreement:
     def _accumulate(self, form: Form, hold: bool = False) -> None:
         """Add what an engine forms of further environments, of a sharded model with its parameters gathered."""
         ranks = self._processes.ranks()
-        with nullcontext() if ranks is None else ranks.whole():
-            self._hold(form) if hold else self._form_further(form)
+        try:
+            with nullcontext() if ranks is None else ranks.whole():
+                self._hold(form) if hold else self._form_further(form)
+        except Exception:
+            self._out_of_step = ranks is not None  # the others will wait for this rank in `backward`
+            raise
+
+    def _check_in_step(self) -> None:
+        """End a step in which this rank has failed before, as the other ranks are still in that one."""
+        if self._out_of_step:
+            self._out_of_step = False
+            raise RuntimeError(
+                "Every rank should take every step. Found that `accumulate` failed on this one, whose step the others are in. "
+                "That step and this one are dropped on all ranks; no gradient was changed."
+            )
+
+    def _check_unmoved(self) -> None:
+        """Reject a further micro-batch at other parameters: gradients of a step are of one point."""
+        versions = sum(getattr(one, "_local_tensor", one)._version for one in self.model.parameters())
+        if self._accumulated is None:
+            self._versions = versions
+        elif versions != self._versions:
+            raise ValueError(
+                "Parameters should not change between the micro-batches of a step. Found that they did, as by an optimizer "
+                "step. Call backward for the last micro-batch, before that step; discard() forgets what was accumulated."
+            )
 
     def _hold(self, form: Form) -> None:
         """Add what an engine forms of further examples to their environments' gradients."""
+        self._check_unmoved()
         held = Held() if self._accumulated is None else self._accumulated
         if not isinstance(held, Held):
             raise ValueError(
@@ -299,10 +331,11 @@ class Agreement:
         self._accumulated = held
 
     def _form_further(self, form: Form) -> None:
+        masks = self._of_rule()
         if isinstance(self._accumulated, Held) or self.rule.needs >= EACH:
             self._hold(form)
             return
-        masks = self._of_rule()
+        self._check_unmoved()
         if self._accumulated is not None and masks.decides:
             self._accumulated.check(self.rule)
         if self._accumulated is None:
@@ -319,8 +352,6 @@ class Agreement:
         """Return what was accumulated, which is forgotten; environments that are held are complete."""
         found, self._accumulated = self._accumulated, None
         assert found is not None
-        if isinstance(found, Held) and isinstance(self.rule, Anchored):
-            found.begin_with(self.rule.anchor)
         return self._onepass.settled(found, self._of_rule().needs) if isinstance(found, Held) else found
 
     def _of_rule(self) -> Masks:
@@ -333,6 +364,11 @@ class Agreement:
     def _masks_of(self, rule: Rule) -> Masks:
         errors: StandardErrors = getattr(rule, "errors", PLAIN)
         self._onepass.test_by(errors)
+        if rule.needs >= EACH and self._normalise:
+            raise ValueError(
+                "`normalise` should be None for a rule that reads each gradient. Found a norm. Divide a loss, or change the "
+                "rule's weight."
+            )
         return Masks(rule, errors.every, self._keep_masks)
 
     def collect(self) -> OfEnvironments:

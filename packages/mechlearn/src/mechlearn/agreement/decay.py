@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from mechlearn.agreement.distributed.processes import shard_of
 from mechlearn.agreement.engine.collected import Record, Survivors
 from mechlearn.arguments import check_kind, check_not_negative
 
@@ -58,7 +59,8 @@ def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, 
     _check_fits(parameters, record.masks)
     with torch.no_grad():
         for name, mask in record.masks.items():
-            parameters[name].mul_(1 - (lr * factor) * (~mask).to(parameters[name].dtype))
+            kept = 1 - (lr * factor) * (~mask).to(parameters[name].dtype)
+            parameters[name].mul_(shard_of(parameters[name], kept))
 
 
 def _check_fits(parameters: dict[str, nn.Parameter], masks: dict[str, Tensor]) -> None:

@@ -11,7 +11,22 @@ R = TypeVar("R")
 
 MEANT = {
     "threshold": ("tau", "agreement_threshold", "t"),
-    "environments": ("env", "envs", "env_ids", "environment", "environment_ids", "ids", "domain", "domains", "groups"),
+    "environments": (
+        "env",
+        "envs",
+        "env_ids",
+        "environment",
+        "environment_ids",
+        "ids",
+        "domain",
+        "domains",
+        "group",
+        "groups",
+        "site",
+        "sites",
+        "source",
+        "sources",
+    ),
     "horizon": ("H", "window", "max_skip", "h"),
     "exploration": ("mu", "epsilon_greedy"),
     "teacher_forcing": ("epsilon", "eps"),

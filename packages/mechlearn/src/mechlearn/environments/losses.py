@@ -82,7 +82,7 @@ def check_unreduced(losses: object) -> None:
     if losses.numel() == 0:
         raise ValueError(
             f"`losses` should hold at least one example's loss. Found shape {tuple(losses.shape)}, an empty batch. "
-            "Skip the step."
+            "Skip the step, on all ranks if there are several."
         )
     if losses.dim() != 1:
         raise ValueError(

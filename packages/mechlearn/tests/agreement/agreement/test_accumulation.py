@@ -113,6 +113,22 @@ def test_micro_batches_of_one_environment_are_one_environment(rule):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("hold", [False, True])
+def test_parameters_that_moved_between_micro_batches_are_refused(hold):
+    model = torch.nn.Linear(2, 1)
+    agreement = Agreement(model, AndMask(0.6))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    agreement.accumulate(model(torch.ones(2, 2))[:, 0], [0, 0], hold=hold)
+    optimizer.step()
+    for call in (agreement.accumulate, agreement.backward):
+        with pytest.raises(ValueError, match=r"Parameters should not change between .*before that step; discard\(\) forgets"):
+            call(model(torch.ones(2, 2))[:, 0], [1, 1], hold=hold)
+    agreement.discard()
+    assert agreement.backward(model(torch.ones(2, 2))[:, 0], [0, 1]).share == 1.0
+
+
 def test_an_id_that_was_complete_is_refused_and_what_was_accumulated_kept():
     model = make("mlp", 0)
     x, y, ids = batch(0, [0, 0, 1, 1])

@@ -104,6 +104,27 @@ def test_what_cannot_be_combined_is_said_on_every_rank(ranks, name):
         assert re.search(REFUSED[name], found["refused"][name]), found["refused"][name]
 
 
+def test_leaves_outside_of_the_model_are_refused_on_every_rank(ranks):
+    for found in ranks:
+        for said in found["refused"]["a part"]:
+            assert re.match(r"ValueError: Losses on several ranks should depend on the model's parameters alone", said), said
+
+
+def test_a_rank_that_failed_in_a_micro_batch_ends_the_step_of_all(ranks):
+    (first, waited), (failed, later) = (found["refused"]["out of step"] for found in ranks)
+    assert first == "no error"
+    assert re.match(r"ValueError: .*(finite|NaN)", failed)
+    assert re.match(r"RuntimeError: Every rank should form.*Found an error on ranks \[1\]", waited)
+    assert re.match(r"RuntimeError: Every rank should take every step\. Found that `accumulate` failed", later)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_what_is_masked_decays_alike_wrapped_and_sharded(started, world):
+    for found in started(world):
+        for wrapped, sharded in zip(*found["decayed"], strict=True):
+            torch.testing.assert_close(wrapped, sharded, rtol=1e-9, atol=1e-12)
+
+
 def test_an_error_of_one_rank_ends_the_others(ranks):
     said = [found["refused"]["one rank fails"] for found in ranks]
     assert re.match(r"RuntimeError: Every rank should form.*Found an error on ranks \[1\]", said[0])

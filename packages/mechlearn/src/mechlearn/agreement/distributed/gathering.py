@@ -29,13 +29,8 @@ def gather(held: Held, parameters: Mapping[str, nn.Parameter], group: ProcessGro
         return
     parts = [held.part(own[number]) if number in own else One() for number in shared]
     reached = collectives.all_reduce(_flags(parts, list(parameters), device), group).tolist()
-    if any(flags[-1] for flags in reached):
-        raise ValueError(
-            "Leaves outside the model should not be reached by environments on several ranks, as their gradients are each "
-            "rank's own. Found one that is. Give each environment to one rank, or train the leaf as a parameter of the model."
-        )
     for k, (number, part) in enumerate(zip(shared, parts, strict=True)):
-        names = [name for name, flag in zip(parameters, reached[k], strict=False) if flag]
+        names = [name for name, flag in zip(parameters, reached[k], strict=True) if flag]
         _add_up(part, {name: parameters[name] for name in names}, device, group)
         keeper = ranks[number][k % len(ranks[number])]  # they take turns
         if distributed.get_rank(group) == keeper:
@@ -45,8 +40,8 @@ def gather(held: Held, parameters: Mapping[str, nn.Parameter], group: ProcessGro
 
 
 def _flags(parts: list[One], names: list[str], device: torch.device) -> Tensor:
-    """Return for each part which parameters it reaches, and behind them whether it reaches what is outside the model."""
-    flags = [[*(name in part.gradients for name in names), bool(part.outside)] for part in parts]
+    """Return for each part which parameters it reaches."""
+    flags = [[name in part.gradients for name in names] for part in parts]
     return torch.tensor(flags, dtype=torch.int32, device=device)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.modules.module import register_module_module_registration_hook
 from torch.nn.parallel import DistributedDataParallel
 
-from mechlearn.agreement.engine.collected import OfEnvironments, Survivors
+from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Survivors
 from mechlearn.agreement.engine.delivery import HOOKS, cast_for
 from mechlearn.agreement.engine.held import Held
 from mechlearn.agreement.rules import Rule
@@ -81,13 +81,13 @@ class Ranks:
             _check_together(model, wrapped)
 
     @contextmanager
-    def forming(self, held: Callable[[], bool] = bool) -> Generator[None]:
+    def forming(self, found: Callable[[], Collected | Held | None] = lambda: None) -> Generator[None]:
         """Have every parameter whole within, and end all ranks where one of them fails.
 
         Args:
-            held: tells at the end whether this rank holds environments' gradients.
+            found: returns at the end what this rank has formed.
         """
-        with self._answered(held):
+        with self._answered(found):
             self._check_synchronised()
             with self.whole():
                 yield
@@ -109,8 +109,8 @@ class Ranks:
                 shard.reshard()
 
     @contextmanager
-    def _answered(self, held: Callable[[], bool]) -> Generator[None]:
-        """Let all ranks know whether one has failed: they would wait for it."""
+    def _answered(self, found: Callable[[], Collected | Held | None]) -> Generator[None]:
+        """Let all ranks know whether one has failed, for which they would wait, or has formed what cannot be combined."""
         from mechlearn.agreement.distributed.collectives import all_gather  # noqa: PLC0415 # needs torch.distributed
 
         failed: Exception | None = None
@@ -119,20 +119,27 @@ class Ranks:
         except Exception as error:
             failed = error
         device = next((parameter.device for parameter in self._model.parameters()), torch.device("cpu"))
-        mine = torch.tensor([failed is not None, held()], dtype=torch.int32, device=device)
+        formed = found()
+        own = [failed is not None, isinstance(formed, Held), formed is not None and bool(formed.outside)]
+        mine = torch.tensor(own, dtype=torch.int32, device=device)
         flags = torch.stack(all_gather(mine, self._group)).tolist()
         if failed is not None:
             raise failed
-        others = [rank for rank, (flag, _) in enumerate(flags) if flag]
+        others = [rank for rank, (flag, *_) in enumerate(flags) if flag]
         if others:
             raise RuntimeError(
                 f"Every rank should form its environments' gradients. Found an error on ranks {others}. See what they say; no "
                 "gradient was changed."
             )
-        if len({hold for _, hold in flags}) > 1:
+        if any(outside for *_, outside in flags):
+            raise ValueError(
+                "Losses on several ranks should depend on the model's parameters alone. Found other tensors that require a "
+                "gradient, which would be each rank's own. Make the Agreement of the whole model, or freeze or detach them."
+            )
+        if len({hold for _, hold, _ in flags}) > 1:
             raise ValueError(
                 "Every rank should pass `hold` in a step, or none. Found it on ranks "
-                f"{[rank for rank, (_, hold) in enumerate(flags) if hold]} alone. Pass it alike; no gradient was changed."
+                f"{[rank for rank, (_, hold, _) in enumerate(flags) if hold]} alone. Pass it alike; no gradient was changed."
             )
 
     def gather(self, held: Held) -> None:

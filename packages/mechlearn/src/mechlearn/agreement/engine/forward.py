@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -183,16 +184,7 @@ class OnePass:
         return found
 
     def settled(self, held: Held, needs: frozenset[str]) -> Collected:
-        """Return what held gradients add up to, for a rule of such needs; they are used up.
-
-        Raises:
-            ValueError: if gradients are to be divided by their norms for a rule that reads each.
-        """
-        if needs >= EACH and self._normalise:
-            raise ValueError(
-                "`normalise` should be None for a rule that reads each gradient. Found a norm. Divide a loss, or change the "
-                "rule's weight."
-            )
+        """Return what held gradients add up to, for a rule of such needs; they are used up."""
         return held.settled(self._blank(needs, held.parameters, len(held.ids)), self._normalise == "model")
 
     def test_by(self, errors: StandardErrors) -> None:
@@ -263,7 +255,7 @@ class OnePass:
         _check_watched(asked, plan, run.watched, times, retain_graph=bool(rest or beside))
         retained.settle(groups.count)
         if beside:
-            stacks = {key: Stack(leaf) for key, leaf in beside.items()}
+            stacks = {key: Stack(leaf, groups.count) for key, leaf in beside.items()}
             of_beside = {id(leaf): stacks[key] for key, leaf in beside.items()}
             found = stream_environment_gradients(asked.losses, asked.groups, beside, lambda leaf: of_beside[id(leaf)])
             gradients = [stacks[key].rows() if key in found else None for key in beside]
@@ -330,7 +322,7 @@ class OnePass:
     ) -> Callable[[Tensor], RunningSums]:
         """Return what makes empty sums for one of these parameters and so many environments."""
         if needs == EACH:
-            return Stack
+            return partial(Stack, count=count)
         kept = {id(parameters[name]) for name in self._keep if name in parameters}
         unit = set[int]()
         if self._normalise not in (None, "model"):

@@ -10,36 +10,58 @@ from mechlearn.agreement.engine.collected import Collected, Path, Proof, joined,
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.sums.units import of_model
 from mechlearn.agreement.normalised import lengths
-from mechlearn.agreement.rules import EACH, STANDARD_ERRORS, Rule, Statistics
+from mechlearn.agreement.rules import EACH, STANDARD_ERRORS, Anchored, Rule, Statistics
 from mechlearn.environments import Ids
 
 
 class Stack(RunningSums):
-    """One parameter's environment gradients side by side, in the order in which they come."""
+    """One parameter's environment gradients side by side, in the order in which they come.
+
+    Args:
+        like: the parameter.
+        count: how many environments will be added.
+    """
 
     in_whole = True
 
-    def __init__(self, like: Tensor) -> None:
+    def __init__(self, like: Tensor, count: int) -> None:
         super().__init__(like, EACH)
-        self._rows: list[Tensor] = []
+        self._rows = torch.zeros(count, *self.shape, dtype=self.dtype, device=self.device)
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Take a copy of the gradients of c further environments."""
-        self._rows.append(gradients.to(self.dtype, copy=True))
+        self._rows[self.environments : self.environments + len(gradients)] = gradients
         self.environments += len(gradients)
 
     def add_silent(self, environments: int) -> None:
         """Take environments whose losses do not reach the parameter."""
-        self.add(torch.zeros(environments, *self.shape, dtype=self.dtype, device=self.device))
+        self.environments += environments
 
     def rows(self) -> Float[Tensor, "e *p"]:
         """Return all of them."""
-        return self._rows[0] if len(self._rows) == 1 else torch.cat(self._rows)
+        return self._rows
+
+    def begin_with(self, place: int) -> None:
+        """Put an environment first."""
+        if place:
+            self._rows = self._rows[sorted(range(self.environments), key=lambda k: k != place)]
 
     def statistics(self) -> Statistics:
         """Return them with their sum."""
-        rows = self.rows()
-        return Statistics(self.environments, rows.sum(0), each=rows)
+        return Statistics(self.environments, self._rows.sum(0), each=self._rows)
+
+
+def put_first(rule: Anchored, ids: Ids, stacks: Mapping[str, RunningSums]) -> None:
+    """Put the anchor's gradient of each parameter first.
+
+    Raises:
+        ValueError: if no environment is the anchor.
+    """
+    names = list(names_of(ids))
+    rule.check(rule.anchor in names)
+    for stack in stacks.values():
+        if isinstance(stack, Stack):
+            stack.begin_with(names.index(rule.anchor))
 
 
 class One:
@@ -85,7 +107,8 @@ class Held:
         if rule.needs & STANDARD_ERRORS:
             raise ValueError(
                 f"`hold` should go with a rule of gradients alone. Found {rule!r}, which asks how the examples of an "
-                "environment vary. Pass all losses to one `backward`, torch.cat([losses, more]), and their ids."
+                "environment vary. Pass all losses to one `backward`, torch.cat([losses, more]), with their ids; on ranks "
+                "give each environment to one."
             )
 
     def join(self, found: Collected, stacks: Mapping[str, RunningSums]) -> None:
@@ -112,6 +135,11 @@ class Held:
         self.paths |= found.paths
         self.proved = weaker(self.proved, found.proved)
 
+    @property
+    def outside(self) -> bool:
+        """Whether an environment reaches leaves outside the model."""
+        return any(one.outside for one in self._ones.values())
+
     def names(self) -> list[object]:
         """Return the environments' ids, integers as such."""
         return list(self._ones)
@@ -125,13 +153,6 @@ class Held:
         for name, parameter in parameters.items():
             self.parameters[name] = parameter
             self.paths.setdefault(name, "per-environment")
-
-    def begin_with(self, name: object) -> None:
-        """Put an environment first, if it is held."""
-        names = self.names()
-        order = sorted(range(len(names)), key=lambda k: names[k] != name)
-        self._ones = {names[k]: self._ones[names[k]] for k in order}
-        self.ids = self.ids[order] if isinstance(self.ids, Tensor) else tuple(self.ids[k] for k in order)
 
     def drop(self, name: object) -> None:
         """Leave an environment to another rank."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import torch
 
+from mechlearn.agreement.rules.base import slices
 from mechlearn.agreement.rules.moments import EACH, Combined, Statistics, needed
 from mechlearn.arguments import Choice, check_not_negative
 
@@ -16,6 +17,8 @@ class Anchored(Choice):
     Use it for a second loss that may hurt: an auxiliary task, a teacher that sees the solution. Give each loss rows and an
     environment id of its own. It is not safe if the second loss is worthless: train the anchor alone as well, and choose on
     held-out data (`mechlearn.distill.Fork`).
+
+    A parameter that the trusted loss does not reach gets 0, so train an auxiliary head on its own loss besides.
 
     The rule reads whole gradients. An `Agreement` holds one per environment until the step, so a loss may come in several
     calls and on several ranks. `Record.share` is the share of components where a second gradient is added.
@@ -48,16 +51,18 @@ class Anchored(Choice):
 
     def __call__(self, statistics: Statistics) -> Combined:
         """Return the sum, and where a second gradient is part of it."""
-        trusted, *others = needed(statistics.each, "each")
-        total, survives = torch.zeros_like(trusted), torch.zeros_like(trusted, dtype=torch.bool)
-        for other in others:
-            agrees = trusted.sign() * other.sign() > 0
-            total += torch.where(agrees, other, 0)
-            survives |= agrees
-        return Combined(total.mul_(self.weight).add_(trusted), survives)
+        anchor, *seconds = needed(statistics.each, "each")
+        gradient, survives = torch.zeros_like(anchor), torch.zeros_like(anchor, dtype=torch.bool)
+        for trusted, *others, total, added in slices(anchor, *seconds, gradient, survives):
+            for other in others:
+                agrees = ((trusted > 0) & (other > 0)) | ((trusted < 0) & (other < 0))
+                total.add_(torch.where(agrees, other, 0))
+                added.logical_or_(agrees)
+            total.mul_(self.weight).add_(trusted)
+        return Combined(gradient, survives)
 
     def check(self, there: bool) -> None:
-        """Refuse a step without the anchor.
+        """Raise an error for a step without the anchor.
 
         Raises:
             ValueError: if it is not there.
