@@ -23,15 +23,15 @@ demo: $(STAMP)
 	$(BIN)/mechlearn run distill-xor --seeds 1 --methods no-teacher,ldt-fixed --inputs 128 --out runs
 	$(BIN)/mechlearn report runs
 
-# Tests that start processes of their own share one worker (`loadgroup`), so that they do not starve each other. These
-# find the source compiled: some of them may keep nothing that they compile.
+# Each file has one worker (`loadfile`), so that what its tests share is made once; pytest 9.2 does not tell xdist 3.8 of groups.
+# Tests that start processes find the source compiled: some of them may keep nothing that they compile.
 test: lint
 	$(BIN)/python -m compileall -q packages
-	$(BIN)/pytest -n $(CORES) --dist loadgroup --durations 20
+	$(BIN)/pytest -n $(CORES) --dist loadfile --durations 20
 
 # The library's own tests: what a contributor to it runs.
 test-library: $(STAMP)
-	$(BIN)/pytest -n $(CORES) --dist loadgroup packages/mechlearn
+	$(BIN)/pytest -n $(CORES) --dist loadfile packages/mechlearn
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -48,7 +48,7 @@ EVERY   = --editable 'packages/mechlearn[tables,integrations,excel,mixed]' --edi
 MARKED  = $(shell grep -rlF mark.extra packages docs --include='*.py')
 LEAVE  ?=
 extras: $(EXTRAS)/.installed
-	MECHLEARN_EXTRAS=$(HAS) $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 $(filter-out $(LEAVE),$(MARKED))
+	MECHLEARN_EXTRAS=$(HAS) $(EXTRAS)/bin/pytest -n $(CORES) --dist loadfile -m extra --durations 10 $(filter-out $(LEAVE),$(MARKED))
 
 # Those of them that CI has: evolution, VizDoom, car racing, recordings; without the paper's presets, which take minutes each.
 worlds:
@@ -83,7 +83,7 @@ versions:
 		venv=build/$$(basename $$python); echo "$$python, in $$venv:"; \
 		$$python -m venv $$venv && \
 		$$venv/bin/pip install --quiet --constraint constraints.txt $(call three,test) && \
-		$$venv/bin/pytest -n $(CORES) --dist loadgroup $(TESTS) || exit 1; \
+		$$venv/bin/pytest -n $(CORES) --dist loadfile $(TESTS) || exit 1; \
 	done
 
 # The same with the lowest torch that pyproject.toml promises, and a NumPy of its time: that torch's Triton does not run in its
@@ -92,7 +92,7 @@ LOWEST := $(shell sed -n 's/.*"torch>=\([0-9.]*\).*/\1/p' packages/mechlearn/pyp
 lowest:
 	$(PYTHON) -m venv build/lowest
 	build/lowest/bin/pip install --quiet $(call three,test) 'torch==$(LOWEST).*' 'numpy<2.4'
-	build/lowest/bin/pytest -n $(CORES) --dist loadgroup $(TESTS)
+	build/lowest/bin/pytest -n $(CORES) --dist loadfile $(TESTS)
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.
 docs: $(STAMP)
@@ -120,7 +120,7 @@ wheel: $(STAMP)
 
 # Each package and extra, from wheel and from sdist, in an empty environment of each Python; every command is run there once.
 matrix: $(STAMP)
-	$(BIN)/python tools/matrix.py build/matrix $(addprefix --python ,$(PYTHONS))
+	$(BIN)/python tools/matrix.py build/matrix --python $(PYTHONS)
 
 # Makes the first seed of every record again and says whether it still gives the recorded rows. Hours; it goes on where it was.
 verify: $(STAMP)

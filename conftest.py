@@ -5,9 +5,10 @@ import threading
 import zlib
 from pathlib import Path
 
-# Read when SciPy is loaded, and by the workers of xdist: on small matrices OpenBLAS's threads wait for each other where cores
-# are busy, up to forty times as long as they compute (results/bench/tests-cpu.jsonl).
+# Read when SciPy and scikit-learn are loaded, and by the workers of xdist: on small matrices and trees the threads of OpenBLAS
+# and OpenMP wait for each other where cores are busy, up to forty times as long as they work (results/bench/tests-cpu.jsonl).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import jaxtyping
 import pytest
@@ -15,7 +16,9 @@ import torch
 from hypothesis import settings
 
 # Two slow cores and a torch start-up make single examples take long now and then; the number of examples is the budget.
-settings.register_profile("mechlearn", deadline=None, max_examples=50, derandomize=True)
+# Where a tensor lies does not depend on its numbers: where a device is pretended, which is slow, a few examples show it.
+EXAMPLES = 5 if os.environ.get("MECHLEARN_DEVICE") == "pretended" else 50
+settings.register_profile("mechlearn", deadline=None, max_examples=EXAMPLES, derandomize=True)
 settings.load_profile("mechlearn")
 
 # On tensors this small threads cost more than they bring, most of all where other work keeps the cores busy.
@@ -29,22 +32,24 @@ if threading.current_thread() is threading.main_thread():
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda number, frame: None)
 
-PROCESSES = (
-    *(f"claimlab/tests/{part}" for part in ("running", "sweeping", "showing", "cli")),
-    "mechlearn/tests/cli",
-    "mechlearn/tests/agreement/distributed",
-)
-"""Where tests start processes of their own: all on one worker of xdist, so that they do not starve each other."""
-
 LIMIT = max(600, 30 * int(os.environ.get("MECHLEARN_KILLS", "0")))
 """Seconds after which a test has hung: it fails, and says where it waited. On an idle machine the longest takes fifteen, but in
 `make soak`, which kills as many processes as the variable says."""
 
-TOGETHER = ("packages/zoo/tests/benchmarks", "packages/zoo/tests/experiments/every", "docs/tests")
-"""Where whole runs go through what has tests of its own: shapes are not looked at there, which would take half of the time."""
+TOGETHER = (
+    "packages/mechlearn/tests/cli",
+    "packages/mechlearn/tests/tables/reports",
+    "packages/zoo/tests/benchmarks",
+    "packages/zoo/tests/experiments",
+    "docs/tests",
+)
+"""Where whole runs go through what has tests of its own: shapes are not looked at there, which would take half of the time.
+MECHLEARN_SHAPES=1 looks at them there, too."""
 
 OFF = jaxtyping.config.jaxtyping_disable
 """Whether they are looked at nowhere, as JAXTYPING_DISABLE=1 asks for."""
+
+EVERYWHERE = bool(os.environ.get("MECHLEARN_SHAPES"))
 
 EXTRAS = os.environ.get("MECHLEARN_EXTRAS", "").split(",")
 """The extras that `make extras` has installed: a missing package of theirs fails there, elsewhere it skips."""
@@ -75,7 +80,8 @@ def pytest_runtest_setup(item):
 def pytest_runtest_protocol(item):
     """Look at shapes or not, and end what waits for ever, such as a cluster that does not come up."""
     here = Path(__file__).parent
-    jaxtyping.config.update("jaxtyping_disable", OFF or any(item.path.is_relative_to(here / place) for place in TOGETHER))
+    together = any(item.path.is_relative_to(here / place) for place in TOGETHER)
+    jaxtyping.config.update("jaxtyping_disable", OFF or (together and not EVERYWHERE))
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         return (yield)
 
@@ -91,11 +97,11 @@ def pytest_runtest_protocol(item):
         signal.signal(signal.SIGALRM, before)
 
 
-def pytest_collection_modifyitems(items):
-    here = Path(__file__).parent / "packages"
-    for item in items:
-        if any(item.path.is_relative_to(here / place) for place in PROCESSES):
-            item.add_marker(pytest.mark.xdist_group("processes"))
+def pytest_ignore_collect(collection_path):
+    """Pass over sources without an example: pytest would import each, and look at all of its names for doctests."""
+    within = collection_path.relative_to(Path(__file__).parent).parts
+    source = collection_path.suffix == ".py" and within[2:3] == ("src",)
+    return True if source and ">>> " not in collection_path.read_text(encoding="utf-8") else None
 
 
 @pytest.fixture

