@@ -1,4 +1,3 @@
-import pytest
 import torch
 
 from mechlearn_zoo.experiments.agreement.linear.linear_units import linear_units
@@ -16,15 +15,3 @@ def test_the_shared_input_solves_every_environment():
         x @ torch.tensor([0.0, 0, 0, 0, 10 / 3], dtype=torch.float64), torch.ones(4, dtype=torch.float64)
     )
     torch.testing.assert_close(x[:, :4], 3 * torch.eye(4, dtype=torch.float64))
-
-
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda g: linear_units(0.1, g),
-    ],
-)
-def test_nothing_is_drawn_from_torchs_own_generator(draw):
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        draw(None)

@@ -63,12 +63,3 @@ def test_bad_input():
         unit_test("camels", 3, 10, torch.Generator())
     with pytest.raises(ValueError, match="`environments` should"):
         unit_test("cows", 0, 10, torch.Generator())
-
-
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize(
-    "draw", [lambda g: unit_test("cows", 2, 10, g), lambda g: scrambled(unit_test("cows", 2, 10, torch.Generator()), g)]
-)
-def test_nothing_is_drawn_from_torchs_own_generator(draw):
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        draw(None)

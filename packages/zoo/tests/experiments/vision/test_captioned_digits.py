@@ -1,4 +1,3 @@
-import pytest
 import torch
 
 from mechlearn_zoo.experiments.vision.captions.captioned_digits import COLOURS, WORDS, caption, captioned_digits
@@ -40,9 +39,3 @@ def test_parts_differ_and_draws_repeat():
     assert torch.equal(draw().pictures, draw().pictures)
     parts = [draw(part).pictures for part in ("train", "validation", "test")]
     assert not any(torch.equal(parts[one], parts[one - 1]) for one in range(3))
-
-
-@pytest.mark.usefixtures("as_installed")
-def test_nothing_is_drawn_from_torchs_own_generator():
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        captioned_digits(0, 3, "train", None)

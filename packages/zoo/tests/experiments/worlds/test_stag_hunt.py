@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import MOVES, Hunt, aims, chosen, hunts, moved, slipped, spread
+from mechlearn_zoo.experiments.worlds.forward_models.stag_hunt import MOVES, Hunt, aims, chosen, hunts
 
 
 def literal(agents, targets, stags, i):
@@ -75,19 +75,3 @@ def test_refusals():
         Hunt(agents=1)
     with pytest.raises(ValueError, match="`episodes` should be at least 1"):
         hunts(0, 0, Hunt())
-
-
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda g: spread(Hunt(), 2, g),
-        lambda g: slipped(torch.zeros(2, 4, dtype=torch.long), 0.1, g),
-        lambda g: moved(
-            torch.zeros(2, 10, 2, dtype=torch.long), torch.zeros(2, 4, dtype=torch.long), Hunt(), torch.ones(6) > 0, g
-        ),
-    ],
-)
-def test_nothing_is_drawn_from_torchs_own_generator(draw):
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        draw(None)

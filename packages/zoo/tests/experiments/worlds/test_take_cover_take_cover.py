@@ -109,19 +109,3 @@ def test_what_is_refused():
         TakeCover().step(TakeCover().start(1, 2, generator()), torch.zeros(1, 2, 3), generator())
     with pytest.raises(ValueError, match="`episodes` should be at least 1"):
         record(TakeCover(), 0, 5, thirds, generator())
-
-
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda g: TakeCover().start(1, 2, g),
-        lambda g: TakeCover().step(TakeCover().start(1, 2, generator()), torch.zeros(1, 2, 1), g),
-        lambda g: thirds(None, 2, g),
-        lambda g: brownian(None, 2, g),
-        lambda g: record(TakeCover(), 1, 2, thirds, g),
-    ],
-)
-def test_nothing_is_drawn_from_torchs_own_generator(draw):
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        draw(None)

@@ -33,19 +33,6 @@ def test_pairs_near_the_wall_are_on_either_side():
         TwoRooms(gap=(0.5, 0.2))
 
 
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda g: TwoRooms().pairs(3, g),
-        lambda g: TwoRooms().near_the_wall(3, g),
-    ],
-)
-def test_nothing_is_drawn_from_torchs_own_generator(draw):
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        draw(None)
-
-
 @pytest.mark.parametrize(("rooms", "within"), [(TwoRooms(gap=(-0.9, 0.9)), 0.15), (TwoRooms(), 1e9)])
 def test_where_no_pair_is_near_the_wall_that_is_said(rooms, within):
     with pytest.raises(ValueError, match=r"should be wall farther than a step from the gap.* Found none with the gap \("):

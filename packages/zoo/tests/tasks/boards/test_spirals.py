@@ -104,9 +104,3 @@ def test_one_example_has_no_variance():
         spirals(0, **{**SMALL, "environments": 1, "examples": 1})
     raw = spirals(0, **{**SMALL, "environments": 1, "examples": 1}, mechanism=Mechanism(unit_variance=False))
     assert raw.train.x.isfinite().all()
-
-
-@pytest.mark.usefixtures("as_installed")
-def test_points_are_not_drawn_from_torchs_own_generator():
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        spiral_points(3, 1, 0.0, None)

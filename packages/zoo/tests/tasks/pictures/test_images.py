@@ -62,9 +62,3 @@ def test_bad_shares_and_labels_are_refused(share, classes, match):
 def test_pixels_converts_bytes_alone():
     assert pixels(torch.full((1, 1, 1, 1), 51, dtype=torch.uint8)).item() == pytest.approx(0.2)
     assert pixels(torch.full((1, 1, 1, 1), 0.7)).item() == pytest.approx(0.7)
-
-
-@pytest.mark.usefixtures("as_installed")
-def test_labels_are_not_drawn_from_torchs_own_generator():
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        with_random_labels(torch.arange(10), 0.5, 10, None)

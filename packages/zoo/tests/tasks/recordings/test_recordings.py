@@ -73,12 +73,3 @@ def test_what_would_be_nan_is_refused():
         simulated_voxels(4, 5, 5, torch.Generator(), sizes=(0.8, -2.0))
     least = simulated_voxels(300, 5, 5, torch.Generator().manual_seed(0), sizes=(0.06, 0.06))
     assert least.filters.isfinite().all()
-
-
-@pytest.mark.usefixtures("as_installed")
-def test_voxels_draw_nothing_from_torchs_own_generator():
-    voxels = simulated_voxels(4, 5, 5, torch.Generator().manual_seed(0))
-    with pytest.raises(TypeError, match=r"`generator` should be a torch.Generator"):
-        simulated_voxels(4, 5, 5, None)
-    with pytest.raises(TypeError, match=r"`generator` should be a torch.Generator"):
-        voxels.record(torch.rand(3, 1, 5, 5), 0.5, 1, None)

@@ -5,9 +5,9 @@ import torch
 
 from mechlearn_zoo.tasks.pictures.digits import digits_in_order
 from mechlearn_zoo.tasks.tables.cells import WARDS, WEAK, all_cells, tag, wards, weak
-from mechlearn_zoo.tasks.tables.codes import CORNERS, coded, codes, digits_tag
+from mechlearn_zoo.tasks.tables.codes import CORNERS, codes, digits_tag
 from mechlearn_zoo.tasks.tables.shifts import calibration, interactions
-from mechlearn_zoo.tasks.tables.sites import AFTER, normal, signs
+from mechlearn_zoo.tasks.tables.sites import AFTER
 from mechlearn_zoo.tasks.tables.writers import writers
 
 ALL = [
@@ -125,17 +125,3 @@ def test_interactions_say_nothing_alone():
 def test_habits_are_a_share():
     with pytest.raises(ValueError, match=r"`clear` should lie in \[0, 1\]. Found 90"):
         wards(0, clear=90.0)
-
-
-@pytest.mark.usefixtures("as_installed")
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda g: signs(3, 1, g),
-        lambda g: normal(g, 3),
-        lambda g: coded(torch.zeros(2, 64), torch.zeros(2, dtype=torch.long), 1.0, g),
-    ],
-)
-def test_nothing_is_drawn_from_torchs_own_generator(draw):
-    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
-        draw(None)
