@@ -66,10 +66,6 @@ class TestBadInput:
         losses = squared(make("mlp", 1)(self.x), self.y)
         self.assert_refused(losses, self.ids, ValueError, r"depend on a parameter of the model.*Found none")
 
-    def test_a_class_is_no_rule(self):
-        with pytest.raises(TypeError, match=r"`rule` should be a rule.*AndMask.*Pass an instance"):
-            Agreement(self.model, AndMask)
-
     def test_unknown_statistics(self):
         with pytest.raises(ValueError, match=r"`statistics` should be None, .*Found 'frozen'"):
             Agreement(self.model, AndMask(), statistics="frozen")

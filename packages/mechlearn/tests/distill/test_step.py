@@ -303,11 +303,6 @@ def test_bad_settings_are_refused(changed, sentence):
         make(**changed)
 
 
-def test_a_class_is_no_inner_optimiser():
-    with pytest.raises(TypeError, match="`inner` should be an inner optimiser"):
-        make(inner=SGD)
-
-
 def test_moments_that_the_student_s_optimiser_keeps_are_taken():
     make(moments="student", student_optimizer=lambda p: torch.optim.SGD(p, 0.1, momentum=0.5)).step(3)
     with pytest.raises(ValueError, match="Found no 'momentum_buffer' in SGD"):

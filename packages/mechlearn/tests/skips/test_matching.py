@@ -1,4 +1,3 @@
-import inspect
 import math
 from dataclasses import fields
 from typing import NamedTuple
@@ -388,13 +387,6 @@ def test_bytes_under_a_loss_of_shares_need_a_scale(kind):
 def test_candidates_need_predictions():
     with pytest.raises(ValueError, match="keep_predictions=True"):
         candidate_losses(refused(), SETTINGS["trajectories"], losses.SquaredError(), 3)
-
-
-@pytest.mark.parametrize("matching", ["greedy", 3, Greedy])
-def test_another_matching_is_refused(matching):
-    unchecked = inspect.unwrap(match)  # without its annotations' checks, which only tests have
-    with pytest.raises(TypeError, match=r"Greedy\(...\), Fixed\(...\) or Aligned\(...\) of mechlearn.skips.*Found "):
-        unchecked(Dynamics(SETTINGS["model"], SETTINGS["loss"]), SETTINGS["trajectories"], matching)
 
 
 def in_place(frames):

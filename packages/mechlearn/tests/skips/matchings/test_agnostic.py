@@ -125,15 +125,6 @@ def test_a_preference_that_gives_no_weights_is_refused(preference, sentence):
         match(Dynamics(net(), SquaredError()), walks([5]), TimeAgnostic(preference))
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"), [(lambda: TimeAgnostic(3.0), "`preference` should be"), (lambda: TimeAgnostic(None, 1), "`onward`")]
-)
-@pytest.mark.usefixtures("as_installed")
-def test_another_type_is_refused(make, sentence):
-    with pytest.raises(TypeError, match=sentence):
-        make()
-
-
 def test_a_loss_that_is_not_finite_is_said():
     with pytest.raises(FloatingPointError, match="Found none in trajectory 0"):
         match(Dynamics(lambda frames: frames * torch.inf, SquaredError()), walks([5]), TimeAgnostic(lambda s: s))

@@ -47,11 +47,3 @@ def test_what_is_refused(losses, value, weight, words):
 def test_other_initialisations_are_refused():
     with pytest.raises(ValueError, match="Found 1 and 2"):
         ilc_regularised([[0.1, 0.2]], trained([0.0, 1.0]), 1.0)
-
-
-@pytest.mark.usefixtures("as_installed")
-def test_wrong_types_are_refused():
-    with pytest.raises(TypeError, match="`weight`"):
-        ilc_regularised([[0.1, 0.2]], -1.0, "much")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TypeError, match="`ilc`"):
-        ilc_regularised([[0.1, 0.2]], "low", 1.0)  # pyright: ignore[reportArgumentType]
