@@ -40,7 +40,7 @@ class Comparison:
     """What came out.
 
     Attributes:
-        verdict: the one to go by: of the simplest candidate that helps, else of the first that is not pooled.
+        verdict: the one to go by: of the simplest candidate that helps, else of the best that is not pooled.
         verdicts: of every candidate that is not pooled.
         scores: of each candidate at each held-out site, in points of AUC or R squared.
         sites: the held-out ones.
@@ -268,14 +268,17 @@ def _tried(verdict: Verdict, trained_on: int) -> Verdict:
 
 
 def chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
-    """Return the verdict to go by: of the simplest candidate that helps, else of the first that is not pooled."""
+    """Return the verdict to go by: of the simplest candidate that helps, else of the one that is not pooled and did best.
+
+    Where agreement could not be tried, nothing is told of the others unless one helps.
+    """
     helping = [one for one in verdicts.values() if one.word == "helps"]
     if helping:  # what is not simple helps only where it is a point above what is
         return max(helping, key=lambda one: (one.method not in SIMPLE, float(np.mean(scores[one.method]))))
     if not verdicts:
         return judge(scores, "pooled network", POOLED[:1])
-    asked = [one for name, one in verdicts.items() if name not in SIMPLE] or list(verdicts.values())
-    return asked[0]
+    asked = [one for one in verdicts.values() if one.untold] or list(verdicts.values())
+    return max(asked, key=lambda one: float(np.mean(scores[one.method])))
 
 
 def _points(table: Table, said: Numbers, site: int) -> float:

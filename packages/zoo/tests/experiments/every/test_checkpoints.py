@@ -1,9 +1,13 @@
-"""Experiments that are kept inside a seed: killed anywhere, they give the rows that they give undisturbed."""
+"""Experiments that are kept inside a seed: wherever they are killed, the same seed gives the same rows.
+
+They draw from generators of their own, and their progress only rises.
+"""
 
 import os
 from dataclasses import replace
 
 import pytest
+import torch
 
 from claimlab import load
 from claimlab.running.checkpoints import loops
@@ -63,6 +67,7 @@ TINY = {
         "units": 5, "width": 7, "widths": (6,), "teacher_widths": (8,), "fresh": 1, "steps": 4,
         "young": 2,
     },
+    "distill-privileged": {"updates": 1, "cells": ("helpful", "useless")},
     "distill-stream": {
         "stages": 2, "rounds": 2, "inner_steps": 2, "inputs": 6, "examples": 24, "batch": 4, "units": 4, "width": 6,
         "steps": 2,
@@ -107,6 +112,7 @@ TINY = {
     "particle-language": {"steps": 3, "three_steps": 3, "batch": 4, "test": 40, "time": 3},
     "poisoning": {"train": 30, "shares": (0.1,), "steps": 2, "high": 0.05, "low": 1.0},
     "reprogramming": {"letters": 64, "host_steps": 2, "steps": 2, "batch": 8},
+    "sitebench": {"tables": ("nothing 1", "nothing 2"), "rows": 30},
     "skips-accuracy": {**SKIPS, "test_episodes": 2, "methods": ("asi", "fixed-2"), "checks": 2},
     "skips-capacity": {
         "hidden": (2, 4), "episodes": (3,), "evaluations": 20, "batch": 2, "horizon": 3, "test_episodes": 3,
@@ -214,6 +220,7 @@ def rows_until(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ALL)
 def test_a_killed_seed_goes_on_to_the_same_rows(name, small, rows_until):
     experiment, config = small(name)
+    state = torch.get_rng_state()
     whole = list(experiment.run(config))
     killed, checkpoints, times = True, 2, 0
     while killed:
@@ -223,3 +230,8 @@ def test_a_killed_seed_goes_on_to_the_same_rows(name, small, rows_until):
     assert len(found) == len(whole)
     assert times > 1
     assert rows_until(1, experiment, config) == (whole, False)  # what is finished is not computed again
+    assert torch.equal(torch.get_rng_state(), state)
+    if experiment.progress:
+        shares = [experiment.progress(config, row)[0] for row in whole]
+        assert shares == sorted(shares)
+        assert 0 <= shares[0] <= shares[-1] <= 1

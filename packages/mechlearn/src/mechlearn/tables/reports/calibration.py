@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading_in import Numbers, Table
+from mechlearn.tables.transport.scores import slope_of
 
 PARTS, FEW = 8, 20
 """Points of the curve; rows below which a slope is not said."""
@@ -67,38 +68,8 @@ def pairs_of(table: Table, prediction: Numbers) -> Pairs:
 
 def _site(name: str, pairs: Pairs, rows: NDArray[np.bool_], classes: bool) -> dict[str, Any]:
     said, found = pairs.said[rows], pairs.found[rows]
-    slope = _slope(said, found, classes) if rows.sum() >= FEW else None
+    slope = slope_of(said, found, classes) if rows.sum() >= FEW else None
     return {"name": name, "rows": int(rows.sum()), "said": float(said.mean()), "found": float(found.mean()), "slope": slope}
-
-
-def _slope(said: Numbers, found: Numbers, classes: bool) -> float | None:
-    """Of the outcome on what was said: 1 where it can be believed, below 1 where the model is too sure.
-
-    Of probabilities it is logistic on their logits (Cox 1958), by Newton's method on standardised ones, so that a model that
-    says nearly the same of all rows settles, too. None where there is none: what was said is the same in all rows, what
-    happened is, or what was said parts the one from the other without an error, so that any slope is too small.
-    """
-    if not classes:
-        centred = said - said.mean()
-        return float(centred @ found / (centred @ centred)) if (centred @ centred) > 0 else None
-    if len(np.unique(found)) < 2:
-        return None
-    inside = np.clip(said, 1e-6, 1 - 1e-6)
-    logits = np.log(inside / (1 - inside))
-    spread = float(logits.std())
-    yes, no = logits[found > 0.5], logits[found <= 0.5]
-    if spread <= 1e-12 or yes.min() >= no.max() or yes.max() <= no.min():
-        return None
-    x = np.column_stack([np.ones(len(said)), (logits - logits.mean()) / spread])
-    weights = np.zeros(2)
-    for _ in range(25):
-        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        curvature = x.T @ (x * (p * (1 - p))[:, None]) + 1e-9 * np.eye(2)
-        step = np.linalg.solve(curvature, x.T @ (found - p))
-        weights = weights + np.clip(step, -2, 2)
-        if np.abs(step).max() < 1e-8:
-            return float(weights[1]) / spread
-    return None
 
 
 def curve(pairs: Pairs) -> list[tuple[float, float]]:

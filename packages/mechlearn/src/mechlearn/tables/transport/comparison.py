@@ -117,7 +117,7 @@ def transport_table(
         seconds = seconds_each(table, [*simples, *own], sites, frame)
         plan, expected = planned(simples, own, len(sites), seconds, effort.budget or np.inf)
         jobs = effort.jobs or processes(expected)
-    simples = [plan.thinned(one) for one in simples]
+    simples, own = [plan.thinned(one) for one in simples], [plan.thinned(one) for one in own]
     total = sum(plan.fits(one, len(sites), one in simples) for one in (*simples, *own))
     total += plan.room_fits(len(sites) - len(undefined))
     told = _counter(effort.progress, total)

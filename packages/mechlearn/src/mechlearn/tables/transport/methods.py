@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -19,6 +20,9 @@ Numbers = NDArray[np.float64]
 
 TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
 """Of the networks."""
+
+MOST = 6
+"""Settings of a network."""
 
 
 class _OfSites(BaseEstimator):
@@ -73,19 +77,31 @@ class MixedModel(_OfSites):
     """statsmodels' mixed linear model, or its binomial one by variational Bayes, with a random level for each site."""
 
     def _fit(self, x: Numbers, y: NDArray[Any], site: NDArray[np.int64]) -> None:
-        fixed = np.hstack([np.ones((len(x), 1)), x[:, x.any(0)]])
-        self.kept_ = x.any(0)
+        fixed = _with_constant(x)
+        self.kept_ = independent(fixed)
         if self.task == "regression":
             linear: Any = importlib.import_module("statsmodels.regression.mixed_linear_model")
-            self.coef_ = np.asarray(linear.MixedLM(y, fixed, site).fit().fe_params)
+            self.coef_ = np.asarray(linear.MixedLM(y, fixed[:, self.kept_], site).fit().fe_params)
             return
         levels = np.eye(site.max() + 1)[site]
         binomial: Any = importlib.import_module("statsmodels.genmod.bayes_mixed_glm")
-        model = binomial.BinomialBayesMixedGLM(y, fixed, levels, np.zeros(levels.shape[1], dtype=int))
+        model = binomial.BinomialBayesMixedGLM(y, fixed[:, self.kept_], levels, np.zeros(levels.shape[1], dtype=int))
         self.coef_ = np.asarray(model.fit_vb().fe_mean)
 
     def _outputs(self, x: Numbers) -> Numbers:
-        return self.coef_[0] + x[:, self.kept_] @ self.coef_[1:]
+        return _with_constant(x)[:, self.kept_] @ self.coef_
+
+
+def _with_constant(x: Numbers) -> Numbers:
+    return np.hstack([np.ones((len(x), 1)), x])
+
+
+def independent(x: Numbers) -> NDArray[np.int64]:
+    """Return (R,) columns of which none is a combination of others, as the levels of a category are with a constant."""
+    found: Any = qr(x, mode="r", pivoting=True)
+    triangle, order = found
+    size = np.abs(np.diag(triangle))
+    return np.sort(order[: len(size)][size > 1e-8 * size[0]]).astype(np.int64)
 
 
 class Compared(BaseEstimator):
@@ -95,12 +111,14 @@ class Compared(BaseEstimator):
         name: of it.
         task: "classification" or "regression".
         seed: of everything random.
+        settings: of a network at most.
     """
 
-    def __init__(self, name: Any = "AND-mask", task: Any = "classification", seed: Any = 0) -> None:  # noqa: ANN401
+    def __init__(self, name: Any = "AND-mask", task: Any = "classification", seed: Any = 0, settings: Any = MOST) -> None:  # noqa: ANN401
         self.name = name
         self.task = task
         self.seed = seed
+        self.settings = settings
 
     def fit(self, x: Numbers, y: NDArray[Any], groups: NDArray[Any]) -> "Compared":
         """Keep the rows, site by site."""
@@ -121,7 +139,7 @@ class Compared(BaseEstimator):
         classes = tuple(self.classes_.tolist()) if self.task == "classification" else None
         rows, labels = np.concatenate([before, x]), np.concatenate([codes, unknown])
         table = Table(rows, names, labels, classes, every, sites, np.ones(count + 1, dtype=bool), ())
-        return METHODS[self.name](Fold(table, count, TRAINING, self.seed))
+        return METHODS[self.name](Fold(table, count, TRAINING, self.seed, self.settings))
 
     def predict(self, x: Numbers) -> Numbers:
         """Return (n,) numbers."""

@@ -1,4 +1,6 @@
 """How much is fitted: everything, or as much as a budget allows, grids shrunk first and folds after them."""
+# scikit-learn has no stubs
+# pyright: reportMissingTypeStubs=false
 
 import os
 import time
@@ -7,10 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from mechlearn.tables.reading_in import Table
 from mechlearn.tables.transport.folds import EACH, blocks
 from mechlearn.tables.transport.learners import Fit, Learner, tried
+from mechlearn.tables.transport.methods import Compared
 from mechlearn.tables.transport.room import MOST, OWN_FOLDS, WEIGHTS
 
 LONG = 30.0
@@ -54,8 +58,15 @@ class Plan:
         """Return how often the yardstick is fitted for the room."""
         return min(self.asked, sites) * len(self.weights) * OWN_FOLDS
 
+    def cost(self, learner: Learner) -> int:
+        """Return how many fits with one setting a fit takes: a network trains all of its settings at once."""
+        return min(self.settings, learner.settings[0].settings) if isinstance(learner.settings[0], Compared) else 1
+
     def thinned(self, learner: Learner) -> Learner:
         """Return a candidate with as many settings as there may be, evenly over its grid."""
+        if isinstance(network := learner.settings[0], Compared):
+            fewer: Any = clone(network)
+            return learner._replace(settings=(fewer.set_params(settings=self.cost(learner)),))
         count = len(learner.settings)
         if count <= self.settings:
             return learner
@@ -79,12 +90,12 @@ def seconds_each(
     sites: Sequence[int],
     frame: Any = None,  # noqa: ANN401  # of pandas
 ) -> dict[str, float]:
-    """Return how long one fit of each candidate takes on the rows outside one fold of sites."""
+    """Return how long one fit of each candidate takes, with one setting, on the rows outside one fold of sites."""
     kept = np.flatnonzero(table.site != sites[0])
     asked, found = np.flatnonzero(table.site == sites[0]), dict[str, float]()
     for one in learners:
         start = time.perf_counter()
-        tried(table, Fit(one.settings[-1], kept, asked, one.stages, one.named), frame)
+        tried(table, Fit(ONE.thinned(one).settings[-1], kept, asked, one.stages, one.named), frame)
         found[one.name] = time.perf_counter() - start
     return found
 
@@ -96,7 +107,7 @@ def planned(
     expected = 0.0
     for plan in PLANS:
         expected = sum(plan.fits(one, sites, True) * seconds[one.name] for one in simple)
-        expected += sum(plan.fits(one, sites, False) * seconds[one.name] for one in own)
+        expected += sum(plan.fits(one, sites, False) * plan.cost(one) * seconds[one.name] for one in own)
         expected += plan.room_fits(sites) * max(seconds[one.name] for one in simple)
         if expected <= budget:
             return plan, expected

@@ -78,7 +78,8 @@ def _posterior(rows: SiteRows, prior: Prior, start: Numbers | None = None, steps
             weights, slope = np.full(len(z), 1 / prior.noise), z.T @ (rows.y - rows.offset - z @ b) / prior.noise
         hessian = z.T @ (weights[:, None] * z) + precision
         step = np.linalg.solve(hessian, slope - precision @ b)
-        b = b + step * min(1.0, 4 / max(float(np.abs(step).max()), 1e-12))  # far steps leave where the curvature holds
+        far = float(np.abs(step).max()) / 4 if prior.noise is None else 1.0  # of classes: where the curvature does not hold
+        b = b + step / max(1.0, far)
         if float(np.abs(step).max()) < 1e-8:
             break
     found[kept], covariance[np.ix_(kept, kept)] = b, np.linalg.inv(hessian)

@@ -1,7 +1,7 @@
 """The room: what a left-out site's own labelled rows would add, which is what any method for an unseen site could hope for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,10 +100,17 @@ def _with_own(table: Table, outcome: Outcome, place: int, weight: int, own: tupl
 
 
 def _room(found: Mapping[str, list[float]], often: Sequence[int]) -> Room:
-    """Take each site's gain at the weight that is best at the other sites; of one site, and of ties, the least weight."""
+    """Take each site's gain at the weight that is best at the other sites; of one site, and of ties, the least weight.
+
+    Where that is 0 the gain is 0 without any doubt, which is not what one knows of the room. The interval is of the best weight
+    above 0 then, and holds 0.
+    """
     gains, names = np.array(list(found.values())), list(found)
     others = (gains.sum(0) - gains) / max(1, len(names) - 1)
-    picked = others.argmax(1)
-    taken = {name: float(gains[place, picked[place]]) for place, name in enumerate(names)}
-    weights = {name: often[picked[place]] for place, name in enumerate(names)}
-    return Room(taken, weights, float(np.mean([*taken.values()])), mean_over_sites([*taken.values()]))
+    picked, places = others.argmax(1), np.arange(len(names))
+    span = mean_over_sites(gains[places, 1 + others[:, 1:].argmax(1)].tolist())
+    if span is not None and not picked.all():
+        span = replace(span, low=min(span.low, 0.0), high=max(span.high, 0.0))
+    taken = gains[places, picked]
+    weights = {name: often[pick] for name, pick in zip(names, picked, strict=True)}
+    return Room(dict(zip(names, taken.tolist(), strict=True)), weights, float(taken.mean()), span)

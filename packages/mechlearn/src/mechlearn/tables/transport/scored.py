@@ -10,7 +10,7 @@ import numpy as np
 from mechlearn.tables.reading_in import Table
 from mechlearn.tables.transport.evaluation import Prediction
 from mechlearn.tables.transport.intervals import Interval, mean_over_sites, next_site
-from mechlearn.tables.transport.scores import RANGES, error, score
+from mechlearn.tables.transport.scores import RANGES, balanced_accuracy, calibration_slope, error, score
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +28,8 @@ class Scored:
         gap: `random` less `mean`: what random folds promise too much.
         gap_interval: of the mean gap over sites.
         cross_validation: the score of all rows together on random folds, as one usually looks at it.
+        balanced: balanced accuracy over the rows of left-out sites, cut at the classes' shares; None of numbers.
+        slope: of calibration there, below 1 where the candidate is too sure.
     """
 
     scores: Mapping[str, float | None]
@@ -40,6 +42,8 @@ class Scored:
     gap: float
     gap_interval: Interval | None
     cross_validation: float | None
+    balanced: float | None = None
+    slope: float | None = None
 
     @property
     def worst(self) -> tuple[tuple[str, float], ...]:
@@ -50,7 +54,8 @@ class Scored:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
         intervals = {name: getattr(self, name) for name in ("next_site", "next_error", "gap_interval")}
-        numbers = {name: _finite(getattr(self, name)) for name in ("mean", "error", "random", "gap", "cross_validation")}
+        plain = ("mean", "error", "random", "gap", "cross_validation", "balanced", "slope")
+        numbers = {name: _finite(getattr(self, name)) for name in plain}
         return {
             **numbers,
             **{name: None if value is None else value.as_dict() for name, value in intervals.items()},
@@ -75,8 +80,9 @@ def scored(table: Table, sites: Sequence[int], said: Prediction, mixed: Predicti
     randomly = {name: score(table.labels[own], mixed[own]) for name, own in rows.items()}
     known = [value for value in scores.values() if value is not None]
     lost = [value for value in errors.values() if value is not None]
+    apart = np.flatnonzero(np.isin(table.site, sites))
     pairs = [(value, scores[name]) for name, value in randomly.items()]
-    gaps = [value - apart for value, apart in pairs if value is not None and apart is not None]
+    gaps = [value - other for value, other in pairs if value is not None and other is not None]
     return Scored(
         scores,
         errors,
@@ -88,6 +94,8 @@ def scored(table: Table, sites: Sequence[int], said: Prediction, mixed: Predicti
         _mean(gaps),
         mean_over_sites(gaps),
         score(table.labels, mixed),
+        balanced_accuracy(table.labels[apart], said[apart]),
+        calibration_slope(table.labels[apart], said[apart]),
     )
 
 

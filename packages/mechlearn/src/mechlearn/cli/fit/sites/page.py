@@ -166,9 +166,8 @@ def _candidates(found: Transport) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, one in found.candidates.items():
         ends = [None, None] if one.next_site is None else [one.next_site.low, one.next_site.high]
-        numbers = [
-            value if value is not None and math.isfinite(value) else None for value in (one.mean, *ends, one.random, one.gap)
-        ]
+        known = (one.mean, *ends, one.random, one.gap, *([one.balanced] if found.task == "classification" else []), one.slope)
+        numbers = [value if value is not None and math.isfinite(value) else None for value in known]
         rows.append({"name": name, "numbers": numbers, "error": one.error if math.isfinite(one.error) else None})
     return rows
 
