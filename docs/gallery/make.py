@@ -12,9 +12,11 @@ import torch
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
+from torch import nn
 
 from mechlearn.agreement import AndMask, Mean
 from mechlearn.agreement.rules.critical import qualitative_critical
+from mechlearn.integrations import SourceWatch
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.spirals.gradient_correlation.run import flat, shuffled, statistics
 from mechlearn_zoo.tasks.boards.spirals import Mechanism, Shortcuts, spirals
@@ -198,6 +200,44 @@ def evidence() -> Figure:
     return figure
 
 
+def sources() -> Figure:
+    """Six sites of generated rows, one of which writes each label one class too high: its gradient against the others'."""
+    torch.manual_seed(0)
+    site, direction = torch.arange(6).repeat_interleave(16), torch.randn(16, 5)
+    blocks = [nn.Sequential(nn.Linear(width, 64), nn.ReLU()) for width in (16, 64, 64, 64)]
+    model = nn.Sequential(*blocks, nn.Linear(64, 5))
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+
+    def losses_of(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(model(x), y, reduction="none")
+
+    watch = SourceWatch(model, losses_of, every=10)
+    for _ in range(400):
+        x = torch.randn(96, 16)
+        y = (x @ direction).argmax(1)
+        y[site == 4] = (y[site == 4] + 1) % 5
+        watch.step(x, y, environments=site + 1)
+        optimizer.zero_grad()
+        losses_of(x, y).mean().backward()
+        optimizer.step()
+    half = watch.history[len(watch.history) // 2 :]
+    layers = [np.array([list(layer.cosines.values()) for layer in one.layers.values()]) for one in half]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    picture = left.imshow(np.mean(layers, 0), cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+    left.set(
+        xticks=range(6), xticklabels=range(1, 7), xlabel="site", ylabel="layer", title="cosine with the others, second half"
+    )
+    figure.colorbar(picture, ax=left)
+    for s in range(1, 7):
+        cosines = [one.sources[s].cosine for one in watch.history]
+        look = {"color": RED, "lw": 2, "label": "site 5"} if s == 5 else {"color": SOFT, "lw": 0.7}
+        right.plot([one.step for one in watch.history], cosines, **look)
+    right.axhline(0, color=INK, lw=0.8)
+    right.set(xlabel="step", title="cosine with the mean of the others", ylim=(-1, 1))
+    right.legend(fontsize="small")
+    return figure
+
+
 PICTURES = {
     "funnel": funnel,
     "runner": runner,
@@ -207,6 +247,7 @@ PICTURES = {
     "life": lives,
     "components": components,
     "evidence": evidence,
+    "sources": sources,
 }
 
 

@@ -46,6 +46,8 @@ DOORS: dict[str, tuple[str, ...]] = {
     "mechlearn.surfaces": (),
     "mechlearn.penalties": (),
     "mechlearn.tables": (),
+    "mechlearn.integrations": (),
+    "mechlearn.integrations.transformers": ("watched",),
     "mechlearn.testing": (),
     "claimlab": (),
 }

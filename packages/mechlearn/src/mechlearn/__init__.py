@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what an editor completes; at run time the listing of the fo
     from mechlearn import distill as distill
     from mechlearn import environments as environments
     from mechlearn import functional as functional
+    from mechlearn import integrations as integrations
     from mechlearn import losses as losses
     from mechlearn import nn as nn
     from mechlearn import params as params

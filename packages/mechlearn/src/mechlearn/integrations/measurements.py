@@ -1,0 +1,125 @@
+"""What is kept of a measured batch: plain numbers by source, pair of sources and layer.
+
+Index conventions: e and f sources of E.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mechlearn.agreement.statistics import GradientStatistics, ParameterStatistics
+from mechlearn.environments import named
+
+
+@dataclass(frozen=True)
+class SourceMeasurement:
+    """One source's gradient in one batch. What the batch cannot show is NaN.
+
+    Attributes:
+        rows: how many rows of the batch were this source's.
+        loss: their mean loss.
+        norm: the Euclidean norm of the gradient of that mean.
+        signal: unbiased estimate of the squared norm of the expected gradient. NaN with one row.
+        variance: unbiased estimate of the summed variance of a row's gradient. NaN with one row.
+        cosine: between the source's gradient and the mean of the other sources' gradients. NaN without others.
+    """
+
+    rows: int
+    loss: float
+    norm: float
+    signal: float
+    variance: float
+    cosine: float
+
+
+@dataclass(frozen=True)
+class LayerMeasurement:
+    """A layer's gradients in one batch.
+
+    Attributes:
+        conflict: the share of its components at which two sources' gradients have opposite signs.
+        cosines: by source, as `SourceMeasurement.cosine`, of this layer's parameters alone.
+    """
+
+    conflict: float
+    cosines: Mapping[Hashable, float]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured batch.
+
+    Attributes:
+        step: the step of the training before which it was measured, from 0.
+        sources: by source id.
+        pairs: the cosine between two sources' gradients, by their ids.
+        layers: by name. A layer is a numbered block, such as "transformer.h.3", or a module outside of one.
+    """
+
+    step: int
+    sources: Mapping[Hashable, SourceMeasurement]
+    pairs: Mapping[tuple[Hashable, Hashable], float]
+    layers: Mapping[str, LayerMeasurement]
+
+
+def measured(step: int, found: GradientStatistics) -> Measurement:
+    """Return what is kept of a batch's statistics.
+
+    Args:
+        step: the training's.
+        found: with the products between sources and the norms of rows.
+    """
+    names: list[Hashable] = [named(found.environments, e) for e in range(len(found.sizes))]
+    everything = list(found.parameters.values())
+    cosines = cosines_with_others(everything)
+    signal, variance = _noise(found)
+    values = zip(found.sizes, found.losses, found.norms, signal, variance, cosines, strict=True)
+    sources = {name: SourceMeasurement(own[0], *map(float, own[1:])) for name, own in zip(names, values, strict=True)}
+    pairs = found.cosines.tolist() if len(names) > 1 else []
+    layers: dict[str, list[ParameterStatistics]] = {}
+    for name, one in found.parameters.items():
+        layers.setdefault(layer_of(name), []).append(one)
+    return Measurement(
+        step,
+        sources,
+        {(names[e], names[f]): row[f] for e, row in enumerate(pairs) for f in range(e + 1, len(names))},
+        {name: _layer(own, names) for name, own in layers.items()},
+    )
+
+
+def layer_of(parameter: str) -> str:
+    """Return the layer that a parameter belongs to: its name up to the first number, else its module's name."""
+    parts = parameter.split(".")
+    number = next((place for place, part in enumerate(parts[:-1]) if part.isdigit()), len(parts) - 2)
+    return ".".join(parts[: number + 1]) or "model"
+
+
+def cosines_with_others(parameters: Sequence[ParameterStatistics]) -> Float[Tensor, " e"]:
+    """Return the cosine between each source's gradient and the mean of the others'.
+
+    NaN where one of them is 0 or missing. Let r_e be the sum of the others' gradients. Then g_e . r_e is a sum of products
+    g_e . g_f, and |r_e|^2 is the sum of those products in which e has no part.
+    """
+    products = torch.stack([one.gram for one in parameters if one.gram is not None]).sum(0)
+    others = 1 - torch.eye(len(products), dtype=products.dtype)
+    along = (products * others).sum(1)
+    rest = ((others @ products) * others).sum(1).clamp(min=0)
+    return (along / (products.diagonal() * rest).sqrt()).nan_to_num(math.nan, math.nan, math.nan).clamp(-1, 1)
+
+
+def _layer(parameters: Sequence[ParameterStatistics], names: Sequence[Hashable]) -> LayerMeasurement:
+    conflict = sum(one.conflicting for one in parameters) / sum(one.size for one in parameters)
+    return LayerMeasurement(conflict, dict(zip(names, cosines_with_others(parameters).tolist(), strict=True)))
+
+
+def _noise(found: GradientStatistics) -> tuple[Float[Tensor, " e"], Float[Tensor, " e"]]:
+    """Return `GradientStatistics.noise_by_environment`, with NaN for a source of one row."""
+    sizes = torch.tensor(found.sizes, dtype=torch.float64)
+    squares = found.norms.square()
+    means = torch.zeros_like(sizes).index_add_(0, found.index, found.example_norms.square()) / sizes
+    variance = torch.where(sizes > 1, (means - squares) * sizes / (sizes - 1), math.nan)
+    return squares - variance / sizes, variance
