@@ -17,6 +17,7 @@ from mechlearn.arguments import (
     check_one_of,
     check_positive,
     check_result,
+    check_returned,
     check_shape,
     check_share,
     check_whole,
@@ -182,9 +183,40 @@ def test_what_torch_would_misread_is_refused_at_the_door(as_installed, check, va
 
 
 def test_a_number_that_no_tensor_counts_to_is_refused(as_installed):
-    check_whole("steps", 2**53)
-    with pytest.raises(ValueError, match=r"`steps` should be below 2\^64\. Found 1e\+30"):
-        check_whole("steps", 10**30)
+    check_whole("steps", 2**63 - 1)
+    check_whole("seed", 2**64 - 1, most=2**64 - 1)
+    for wrong in (2**63, 10**30, 10**400):
+        with pytest.raises(ValueError, match=rf"`steps` should be at most {2**63 - 1}\. Found one of {len(str(wrong))} digits"):
+            check_whole("steps", wrong)
+
+
+@pytest.mark.parametrize("check", NUMBERS)
+def test_an_int_that_torch_cannot_take_as_a_number_is_refused(as_installed, check):
+    for wrong in (10**30, -(2**64), 10**400):
+        with pytest.raises(
+            ValueError, match=r"`scale` should be at most \d+ in size if it is an int\. Found one of \d+ digits"
+        ):
+            check("scale", wrong)
+
+
+@pytest.mark.parametrize(
+    ("found", "error", "sentence"),
+    [
+        (None, TypeError, "Found None"),
+        (1.5, TypeError, r"Found 1\.5 of type float"),
+        ([torch.ones(3)], TypeError, "Found an object of type list"),
+        (torch.ones(4), ValueError, r"Found shape \(4,\)\. Do this\."),
+        (torch.tensor(1.0), ValueError, r"Found shape \(\)\. Do this\."),
+        (torch.ones(3).to_sparse(), TypeError, "Found a tensor that is torch.sparse_coo"),
+    ],
+)
+def test_what_a_users_function_returned_is_named(as_installed, found, error, sentence):
+    check_returned("loss", torch.ones(3), "one value", 3)
+    check_returned("codes", torch.ones(3, dtype=torch.uint8), "one value", 3, floats=False)
+    with pytest.raises(error, match=rf"^`loss` should return one value, shape \(3,\)\. {sentence}\.?$"):
+        check_returned("loss", found, "one value", 3, way_out="Do this.")
+    with pytest.raises(TypeError, match=r"`loss` should return floats\. Found torch\.int64"):
+        check_returned("loss", torch.ones(3).long(), "one value", 3)
 
 
 def test_the_least_and_the_greatest_number_where_they_can_be_looked_at(as_installed):

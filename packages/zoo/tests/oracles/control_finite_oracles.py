@@ -150,11 +150,3 @@ def crar_plan(x, action, depth, breadth, functions):
     best = sorted(range(len(q(after))), key=lambda a: -float(q(after)[a]))[:breadth]
     ahead = max(crar_plan(after, a, depth - 1, breadth, functions) for a in best)
     return float(reward(x, action)) + float(discount(x, action)) * ahead
-
-
-def discounted_return(rewards: list[float], discount: float) -> float:
-    """G = r_1 + discount * (r_2 + discount * (...)), from the end."""
-    total = 0.0
-    for reward in reversed(rewards):
-        total = reward + discount * total
-    return total

@@ -79,10 +79,6 @@ def test_one_kind_of_labels_alone_still_draws(rows):
     assert judge(EXPERIMENT.claims[2], some, "quick").verdict == "not measurable here"
 
 
-def test_rows_repeat(rows):
-    assert [{"seed": 1, **row} for row in memorisation.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
-
-
 @pytest.mark.parametrize(
     ("changes", "match"),
     [

@@ -40,12 +40,6 @@ def test_the_same_seed_gives_the_same_rows_and_methods_start_alike(rows):
     assert again == [row for row in rows if row["seed"] == 1 and row["method"] == "ldt-fixed"]
 
 
-def test_the_global_generator_is_left_alone():
-    before = torch.random.get_rng_state()
-    list(distill_xor.run(replace(TINY, inputs=(4,))))
-    assert torch.equal(torch.random.get_rng_state(), before)
-
-
 def test_the_test_set_steers_nothing(monkeypatch, rows):
     """Turning the test labels round changes what is reported of the test set, and nothing that was selected."""
     draw = distill_xor.xor

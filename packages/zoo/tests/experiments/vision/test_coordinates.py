@@ -88,12 +88,6 @@ def test_those_without_coordinates_count_at_their_best():
     assert best_plain("paint", "quadrant")(made("paint", 0.9, 0.6)) is None  # no looks
 
 
-def test_the_same_seed_gives_the_same_rows(rows):
-    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
-    again = next(row for row in EXPERIMENT.run(config) if row["kind"] == "final")
-    assert {**again, "seed": 0} == next(row for row in rows if row["kind"] == "final")
-
-
 def test_an_untrained_network_fails_the_claims(rows):
     judged = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
     assert judged["coordinates.classifies"] == "does not hold so far"
