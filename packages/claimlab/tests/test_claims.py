@@ -19,7 +19,7 @@ from claimlab.claims import (
     judge,
     where_stopped,
 )
-from claimlab.conditions import above, low_above
+from claimlab.conditions import condition
 from claimlab.errors import LabError
 from claimlab.rows import Rows
 
@@ -33,7 +33,7 @@ def claim(**changes) -> Claim:
         "source": "figure 1",
         "printed": "1",
         "measure": lambda rows: bootstrap(rows["value"]),
-        "condition": above(0.5, of="median"),
+        "condition": condition("median above 0.5"),
         "tried": "Harder.",
     }
     return Claim(**{**fields, **changes})
@@ -133,7 +133,7 @@ def test_the_verdict_follows_the_rows(values, verdict):
     ("changes", "recorded", "verdict"),
     [
         ({"measure": lambda rows: None}, rows(1.0), "not measurable here"),
-        ({"condition": above(0.5).at("paper")}, rows(1.0), "not measurable here"),
+        ({"condition": condition("above 0.5").at("paper")}, rows(1.0), "not measurable here"),
         ({}, [], "not measured"),
     ],
 )
@@ -211,13 +211,16 @@ def test_numbers_of_numpy_are_written_as_python_s():
 def test_of_several_numbers_all_stand_and_the_first_that_fails_decides():
     found = {"here": Measurement(0.2, 0.1, 0.3, 6), "there": Measurement(0.1, -0.1, 0.4, 5), "far": Measurement(0, -1, 1, 7)}
     measures = {words: lambda rows, one=one: one for words, one in found.items()}
-    judged = judge(claim(measure=measures, condition=low_above(0)), rows(1.0), "quick")
+    judged = judge(claim(measure=measures, condition=condition("above 0 with its whole interval")), rows(1.0), "quick")
     assert (judged.measured, judged.low, judged.high, judged.n, judged.verdict) == (0.1, -0.1, 0.4, 5, "does not hold")
     assert [(one.words, one.measured, one.n) for one in judged.parts] == [("here", 0.2, 6), ("there", 0.1, 5), ("far", 0.0, 7)]
-    judged = judge(claim(measure=measures, condition=low_above(-2)), rows(1.0), "quick")
+    judged = judge(claim(measure=measures, condition=condition("above -2 with its whole interval")), rows(1.0), "quick")
     assert (judged.measured, judged.verdict) == (0.2, "holds")
     silent = {"here": measures["here"], "there": lambda rows: None}
-    assert judge(claim(measure=silent, condition=low_above(0)), rows(1.0), "quick").verdict == "not measurable here"
+    assert (
+        judge(claim(measure=silent, condition=condition("above 0 with its whole interval")), rows(1.0), "quick").verdict
+        == "not measurable here"
+    )
 
 
 LEAD = Paired("accuracy", {"method": "ours"}, {"method": "mean"})
@@ -232,7 +235,7 @@ def stopped_rows(ours, mean, stopped_ours, stopped_mean):
 
 def asked(rows, stopped=None, unlooked=()):
     measure = both_stopped(LEAD, stopped)
-    ends = claim(measure=measure, condition=low_above(0.25, of="lead").at("other"), unlooked=unlooked)
+    ends = claim(measure=measure, condition=condition("lead above 0.25 with its whole interval").at("other"), unlooked=unlooked)
     judged = judge(ends, rows, "other")
     return judged.measured, judged.verdict, [one.measured for one in judged.parts]
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
-from scipy.special import stdtrit  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from claimlab.conditions import Condition
 from claimlab.errors import LabError
@@ -121,6 +120,8 @@ def bootstrap(
         alone = [value, *statistic(np.repeat(sample[:, None], sample.size, axis=1), axis=-1)]
         return Measurement(value, float(min(alone)), float(max(alone)), int(sample.size))
     if statistic is np.mean:
+        from scipy.special import stdtrit  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]  # slow to import
+
         width = float(stdtrit(sample.size - 1, (1 + level) / 2) * sample.std(ddof=1) / math.sqrt(sample.size))
         return Measurement(value, value - width, value + width, int(sample.size))
     draws = np.random.default_rng(seed).integers(0, sample.size, size=(resamples, sample.size))
@@ -354,11 +355,7 @@ def _judged(claim: Claim, sentence: JudgedClaim, rows: Rows, preset: str) -> Jud
 
 
 def _plain(found: object) -> Measurement:
-    """What a measure gave, its numbers Python's own: those of numpy are no JSON.
-
-    Raises:
-        TypeError: it is no measurement.
-    """
+    """What a measure gave, its numbers Python's own: those of numpy are no JSON."""
     if not isinstance(found, Measurement):
         raise TypeError(f"a measure gives a Measurement or None, not a {type(found).__name__}")
     value, low, high = (one if type(one) is int else float(one) for one in (found.value, found.low, found.high))

@@ -1,9 +1,8 @@
-"""Conditions: what must be measured for a claim to hold. The words are derived from the test, so that nothing is typed twice.
+"""Conditions of claims: what must be measured, as a sentence whose last words are a rule.
 
-A condition speaks of the measured value, or of an end of its interval: `low_above(0)` asks the whole interval to lie above 0.
-`of` says in words what the measured number is.
+The sentence is what the report shows and `claims.json` keeps. Before its rule it says what the measured number is.
 
->>> low_above(0.05, of="difference in test accuracy").words
+>>> condition("difference in test accuracy above 0.05 with its whole interval").words
 'difference in test accuracy above 0.05 with its whole interval'
 """
 
@@ -11,156 +10,99 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-
-class Measured(Protocol):
-    """A number with its interval, as `Measurement` is."""
-
-    @property
-    def value(self) -> float | int:
-        """The number."""
-        ...
-
-    @property
-    def low(self) -> float | int:
-        """The lower end of its interval."""
-        ...
-
-    @property
-    def high(self) -> float | int:
-        """The upper end of its interval."""
-        ...
-
-    @property
-    def n(self) -> int:
-        """The number of seeds it rests on."""
-        ...
+if TYPE_CHECKING:
+    from claimlab.claims import Measurement
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What must be measured for a claim to hold.
+    """What must be measured for a claim to hold; `condition` makes one from its words.
 
     Args:
         words: the condition as a sentence.
         test: the same as a function of what was measured.
         presets: the presets at which the claim is meant to be measured.
-        of: what the measured number is: how the words begin.
     """
 
     words: str
-    test: Callable[[Measured], bool]
+    test: Callable[[Measurement], bool]
     presets: tuple[str, ...] = ("quick", "paper")
-    of: str = ""
 
     def at(self, *presets: str) -> Condition:
         """The same condition, meant for these presets instead of quick and paper."""
         return replace(self, presets=presets)
 
-    def __and__(self, other: Condition) -> Condition:
-        """Both conditions, on one measured number, meant for the first's presets."""
-        words = f"{self.words}, and {other.words}"
-        return Condition(words, lambda m: self.test(m) and other.test(m), self.presets, self.of)
 
+def condition(words: str) -> Condition:
+    """Return the condition that words say: what the number is, then a rule of `RULES`, or two joined by ", and ".
 
-def above(bound: float | int, of: str = "") -> Condition:
-    """The value exceeds the bound."""
-    return _asked(of, f"above {_in_full(bound)}", lambda m: m.value > bound)
-
-
-def at_least(bound: float | int, of: str = "") -> Condition:
-    """The value is the bound or more."""
-    return _asked(of, f"at least {_in_full(bound)}", lambda m: m.value >= bound)
-
-
-def below(bound: float | int, of: str = "") -> Condition:
-    """The value is less than the bound."""
-    return _asked(of, f"below {_in_full(bound)}", lambda m: m.value < bound)
-
-
-def at_most(bound: float | int, of: str = "") -> Condition:
-    """The value is the bound or less."""
-    return _asked(of, f"at most {_in_full(bound)}", lambda m: m.value <= bound)
-
-
-def equal(number: float | int, of: str = "") -> Condition:
-    """The value is the number, exactly."""
-    return _asked(of, f"exactly {_in_full(number)}", lambda m: m.value == number)
-
-
-def between(low: float | int, high: float | int, of: str = "") -> Condition:
-    """The value lies between the bounds, both included.
+    >>> from claimlab.claims import Measurement
+    >>> condition("gain in accuracy above 0.05 with its whole interval").test(Measurement(0.07, 0.06, 0.08, 5))
+    True
+    >>> condition("ratio at least 0.85, and at most 1.15").test(Measurement(1.2, 1.1, 1.3, 5))
+    False
 
     Raises:
-        ValueError: the first exceeds the second: no value would do.
+        ValueError: if they end with no rule, or with one that no number meets.
     """
-    if low > high:
-        raise ValueError(f"bounds must lie in their order, but found {low} above {high}; swap them")
-    return _asked(of, f"between {_in_full(low)} and {_in_full(high)}", lambda m: low <= m.value <= high)
+    first, joined, second = words.rpartition(", and ")
+    one, other = (_rule(first), _rule(second)) if joined else (None, None)
+    if one and other:
+        return Condition(f"{one.words}, and {other.words}", lambda m: one.test(m) and other.test(m))
+    found = _rule(words)
+    if found is None:
+        raise ValueError(f"a condition must end with a rule such as 'above 0.5', but found {words!r}; mend it")
+    return found
 
 
-def within(distance: float | int, target: float | int, of: str = "") -> Condition:
-    """The value is no further than the distance from the target.
+RULES: dict[str, Callable[[Measurement, Sequence[float]], bool]] = {
+    "above # with its whole interval": lambda m, n: m.low > n[0],
+    "at least # with its whole interval": lambda m, n: m.low >= n[0],
+    "below # with its whole interval": lambda m, n: m.high < n[0],
+    "at most # with its whole interval": lambda m, n: m.high <= n[0],
+    "around # with its interval": lambda m, n: m.low <= n[0] <= m.high,
+    "above #": lambda m, n: m.value > n[0],
+    "at least #": lambda m, n: m.value >= n[0],
+    "below #": lambda m, n: m.value < n[0],
+    "at most #": lambda m, n: m.value <= n[0],
+    "exactly #": lambda m, n: m.value == n[0],
+    "between # and #": lambda m, n: n[0] <= m.value <= n[1],
+    "within # of #": lambda m, n: abs(m.value - n[1]) <= n[0],
+    "within # % of #": lambda m, n: abs(m.value / n[1] - 1) <= n[0] / 100,
+    # Of a negative target the product is the lower end.
+    "within a factor of # of #": lambda m, n: min(n[1] / n[0], n[0] * n[1]) <= m.value <= max(n[1] / n[0], n[0] * n[1]),
+}
+"""What a condition may end with, and what it asks of a measured number `m`; `#` stands for each number of `n`."""
 
-    Raises:
-        ValueError: a negative distance: no value would do.
-    """
-    if distance < 0:
-        raise ValueError(f"a distance must not be negative, but found {distance}; 0 asks for the target itself")
-    return _asked(of, f"within {_in_full(distance)} of {_in_full(target)}", lambda m: abs(m.value - target) <= distance)
+_WRONG: dict[str, tuple[Callable[[Sequence[float]], bool], str]] = {
+    "between # and #": (lambda n: n[0] > n[1], "bounds in their order"),
+    "within # of #": (lambda n: n[0] < 0, "a distance of at least 0"),
+    "within # % of #": (lambda n: n[0] < 0 or n[1] == 0, "a share of at least 0, of a target other than 0"),
+    "within a factor of # of #": (lambda n: n[0] < 1, "a factor of at least 1"),
+}
+# Rules of which some numbers can be met by none, and what there should be.
 
-
-def within_share(share: float | int, target: float | int, of: str = "") -> Condition:
-    """The value is no further from the target than a share of it.
-
-    Raises:
-        ValueError: a negative share, or 0 for the target: no value would do.
-    """
-    if share < 0:
-        raise ValueError(f"a share must not be negative, but found {share}; 0 asks for the target itself")
-    if target == 0:
-        raise ValueError("a share must be one of a target other than 0, but found 0; take within(distance, 0)")
-    return _asked(of, f"within {_in_full(100 * share)} % of {_in_full(target)}", lambda m: abs(m.value / target - 1) <= share)
-
-
-def within_factor(factor: float | int, target: float | int, of: str = "") -> Condition:
-    """The value lies between the target over the factor and the target times it.
-
-    Raises:
-        ValueError: a factor below 1: no value would do.
-    """
-    if factor < 1:
-        raise ValueError(f"a factor must be 1 or more, but found {factor}; take its reciprocal")
-    low, high = sorted((target / factor, factor * target))  # of a negative target the product is the lower end
-    return _asked(of, f"within a factor of {_in_full(factor)} of {_in_full(target)}", lambda m: low <= m.value <= high)
+_NUMBER = r"(-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?|-?inf)"
 
 
-def low_above(bound: float | int, of: str = "") -> Condition:
-    """The whole interval exceeds the bound."""
-    return _asked(of, f"above {_in_full(bound)} with its whole interval", lambda m: m.low > bound)
+def _rule(words: str) -> Condition | None:
+    for rule in RULES:
+        found = re.fullmatch(f"(.*\\s|){rule.replace('#', _NUMBER)}", words)
+        if found:
+            head, *numbers = found.groups()
+            return _of(head, rule, [int(one) if re.fullmatch(r"-?\d+", one) else float(one) for one in numbers])
+    return None
 
 
-def low_at_least(bound: float | int, of: str = "") -> Condition:
-    """No part of the interval is less than the bound."""
-    return _asked(of, f"at least {_in_full(bound)} with its whole interval", lambda m: m.low >= bound)
-
-
-def high_below(bound: float | int, of: str = "") -> Condition:
-    """The whole interval is less than the bound."""
-    return _asked(of, f"below {_in_full(bound)} with its whole interval", lambda m: m.high < bound)
-
-
-def high_at_most(bound: float | int, of: str = "") -> Condition:
-    """No part of the interval exceeds the bound."""
-    return _asked(of, f"at most {_in_full(bound)} with its whole interval", lambda m: m.high <= bound)
-
-
-def contains(bound: float | int, of: str = "") -> Condition:
-    """The interval contains the bound."""
-    return _asked(of, f"around {_in_full(bound)} with its interval", lambda m: m.low <= bound <= m.high)
+def _of(head: str, rule: str, n: Sequence[float]) -> Condition:
+    if rule in _WRONG and _WRONG[rule][0](n):
+        raise ValueError(f"a condition must have {_WRONG[rule][1]}, but found {head}{rule} with {n}; mend it")
+    shown = iter(map(_in_full, n))
+    return Condition(head + re.sub("#", lambda _: next(shown), rule), lambda m: RULES[rule](m, n))
 
 
 def _in_full(bound: float | int) -> str:
@@ -168,78 +110,10 @@ def _in_full(bound: float | int) -> str:
 
     A longer one, such as 1 / 3, is a fraction that was computed, and six digits of it tell which; what a bound is above or
     below another by less than 1e-8 of it is room for rounding.
-
-    Raises:
-        ValueError: it is no number.
     """
-    if bound != bound:  # noqa: PLR0124  # of all numbers only this one differs from itself
-        raise ValueError("a bound must be a number, but found nan; nothing is above or below it")
-    text = f"{bound:g}"
-    if math.isinf(bound):
+    text, longer = f"{bound:g}", f"{bound:.12g}"
+    if math.isinf(bound) or float(text) == bound:
         return text
     if bound == int(bound):
-        return text if float(text) == bound else str(int(bound))
-    longer = f"{bound:.12g}"
+        return str(int(bound))
     return text if math.isclose(float(text), bound, rel_tol=1e-8) or float(longer) != bound else longer
-
-
-def _asked(of: str, rule: str, test: Callable[[Measured], bool]) -> Condition:
-    return Condition(f"{of} {rule}".strip(), test, of=of)
-
-
-def _within_percent(share: float | int, target: float | int, of: str = "") -> Condition:
-    return within_share(share / 100, target, of)
-
-
-_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?|-?inf"
-_RULES: tuple[tuple[str, Callable[..., Condition]], ...] = (
-    (f"above ({_NUMBER}) with its whole interval", low_above),
-    (f"at least ({_NUMBER}) with its whole interval", low_at_least),
-    (f"below ({_NUMBER}) with its whole interval", high_below),
-    (f"at most ({_NUMBER}) with its whole interval", high_at_most),
-    (f"around ({_NUMBER}) with its interval", contains),
-    (f"above ({_NUMBER})", above),
-    (f"at least ({_NUMBER})", at_least),
-    (f"below ({_NUMBER})", below),
-    (f"at most ({_NUMBER})", at_most),
-    (f"exactly ({_NUMBER})", equal),
-    (f"between ({_NUMBER}) and ({_NUMBER})", between),
-    (f"within ({_NUMBER}) of ({_NUMBER})", within),
-    (f"within ({_NUMBER}) % of ({_NUMBER})", _within_percent),
-    (f"within a factor of ({_NUMBER}) of ({_NUMBER})", within_factor),
-)
-# What a condition's words end with, and what they mean; the longer before the shorter that ends alike.
-
-
-def condition(words: str) -> Condition:
-    """Return the condition that words say: what the number is, then the rule, in the words that the other functions give it.
-
-    >>> from claimlab.claims import Measurement
-    >>> condition("gain in accuracy above 0.05 with its whole interval").test(Measurement(0.07, 0.06, 0.08, 5))
-    True
-    >>> condition("ratio at least 0.85, and at most 1.15").words
-    'ratio at least 0.85, and at most 1.15'
-
-    Raises:
-        ValueError: they end with no rule.
-    """
-    first, joined, second = words.rpartition(", and ")
-    if joined and _rule(second) is not None and _rule(first) is not None:
-        return condition(first) & condition(second)
-    found = _rule(words)
-    if found is None:
-        raise ValueError(f"a condition must end with a rule such as 'above 0.5', but found {words!r}; mend it")
-    return found
-
-
-def _rule(words: str) -> Condition | None:
-    for pattern, make in _RULES:
-        found = re.fullmatch(f"(.*?)\\s?{pattern}", words)
-        if found:
-            of, *numbers = found.groups()
-            return make(*(_read(one) for one in numbers), of=of)
-    return None
-
-
-def _read(number: str) -> float | int:
-    return int(number) if re.fullmatch(r"-?\d+", number) else float(number)

@@ -57,11 +57,7 @@ Setting = str | int | float | bool | None
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The object that a JSON text holds.
-
-    Raises:
-        ValueError: it is no JSON, holds no object, NaN or an infinity, says a key twice, or is nested without end.
-    """
+    """The object that a JSON text holds."""
     try:
         content = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique)
     except RecursionError:
@@ -72,11 +68,7 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def refuse_constant(constant: str) -> NoReturn:
-    """Refuses NaN and infinities, which Python's reader would let through.
-
-    Raises:
-        ValueError: always.
-    """
+    """Refuses NaN and infinities, which Python's reader would let through."""
     raise ValueError(f"{constant} is no JSON")
 
 
@@ -96,14 +88,6 @@ def decode(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401, PLR0911  
     >>> decode(tuple[int, ...], [1, "2"], "seeds")
     Traceback (most recent call last):
     ValueError: seeds[1] should be int, but is '2'
-
-    Args:
-        hint: the type.
-        value: what `json.loads` gave.
-        where: how the value is called in the sentence.
-
-    Raises:
-        ValueError: the value is none of that type.
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:

@@ -200,11 +200,7 @@ def load(name: str, package: str) -> Experiment[Any]:
 
 
 def load_module(module: str) -> Experiment[Any]:
-    """The experiment that a module defines.
-
-    Raises:
-        LabError: it cannot be imported, or its `EXPERIMENT` is none.
-    """
+    """The experiment that a module defines."""
     try:
         found = getattr(importlib.import_module(module), "EXPERIMENT", None)
     except ImportError as error:
@@ -228,11 +224,7 @@ def command_of(command: str, name: str, package: str) -> list[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _described(content: bytes, path: Path, module: str) -> Listing | None:
-    """What an `__init__.py` with this content says in its call of `Experiment`; None where it has none.
-
-    Raises:
-        LabError: it is no Python, or the call has no name, or one that only an import would tell.
-    """
+    """What an `__init__.py` with this content says in its call of `Experiment`; None where it has none."""
     try:
         tree = ast.parse(content, str(path))
     except (SyntaxError, ValueError) as error:  # the latter of null bytes

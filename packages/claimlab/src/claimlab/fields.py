@@ -17,24 +17,9 @@ from claimlab.errors import LabError, UsageError, suggestion
 from claimlab.values import kind, parse, written
 
 RESERVED = (
-    "preset",
-    "seeds",
-    "jobs",
-    "out",
-    "record",
-    "keep_older",
-    "checkpoint_seconds",
-    "max_minutes",
-    "json_log",
-    "track",
-    "on",
-    "cpus",
-    "gpus",
-    "package",
-    "json",
-    "help",
-    "traceback",
-)
+    "preset", "seeds", "jobs", "out", "record", "keep_older", "checkpoint_seconds", "max_minutes", "json_log", "track",
+    "on", "cpus", "gpus", "package", "json", "help", "traceback",
+)  # fmt: skip
 """Options of `run` itself; a Config must not have fields of these names."""
 
 
@@ -58,11 +43,7 @@ class Setting:
 
 
 def settings_of(config: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a Config dataclass in the order of its fields.
-
-    Raises:
-        LabError: a field has the name of one of `run`'s own options.
-    """
+    """The settings of a Config dataclass in the order of its fields."""
     hints, sentences = get_type_hints(config), _field_docstrings(config)
     fields = dataclasses.fields(config)
     for field in fields:
@@ -98,17 +79,7 @@ def _field_docstrings(config: type[Any]) -> dict[str, str]:
 def parse_overrides(
     settings: Sequence[Setting], words: Sequence[str], experiment: str, options: Sequence[str] = RESERVED
 ) -> dict[str, Any]:
-    """Reads `--field value` and `--field=value` into a dict from field name to value; the last of a field wins.
-
-    Args:
-        settings: the fields there are.
-        words: what the command line holds besides `run`'s own options.
-        experiment: its name, for the sentences.
-        options: the command's own options, for the sentences.
-
-    Raises:
-        UsageError: a stray word, an unknown field, a field without a value, or a value of the wrong kind.
-    """
+    """Reads `--field value` and `--field=value` into a dict from field name to value; the last of a field wins."""
     overrides: dict[str, Any] = {}
     remaining = list(words)
     while remaining:
@@ -135,12 +106,7 @@ def _find(settings: Sequence[Setting], flag: str, experiment: str, options: Sequ
 
 
 def parse_value(setting: Setting, text: str) -> object:
-    """Reads one value as the type of its field.
-
-    Raises:
-        UsageError: the text is no value of that type.
-        LabError: the field's type is none that the command line reads.
-    """
+    """Reads one value as the type of its field."""
     try:
         return parse(setting.type, text)
     except ValueError:
@@ -158,12 +124,7 @@ def _example(setting: Setting) -> str:
 
 
 def build(config: Config, overrides: Mapping[str, Any]) -> Config:
-    """The config with some of its fields replaced.
-
-    Raises:
-        UsageError: the Config itself refuses the values. A sentence about one of them is written as the command line writes its
-            own; another is kept, with what was given where it names none.
-    """
+    """The config with some of its fields replaced."""
     try:
         return dataclasses.replace(config, **overrides)
     except (ValueError, TypeError) as error:

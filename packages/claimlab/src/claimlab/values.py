@@ -11,12 +11,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 
 def parse(hint: object, text: str) -> object:
-    """Reads a text as a value of a type.
-
-    Raises:
-        ValueError: the text is no value of that type.
-        NotImplementedError: the type is none that is read.
-    """
+    """Reads a text as a value of a type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return _choice(arguments, text)

@@ -148,7 +148,7 @@ def test_seeds_of_another_source_are_set_apart_and_made_again(package, tmp_path)
 def test_older_seeds_are_kept_where_that_is_asked_for_and_shown(package, tmp_path):
     log = tmp_path / "log"
     first = run(package, tmp_path / "runs", log=str(log))
-    edit(package, "counter/claims.py", "above(1,", "above(100,")
+    edit(package, "counter/claims.py", "value above 1", "value above 100")
     edit(package, "steps.py", "2 * x", "x * 2")  # claims alone make no seed older
     events: list[Event] = []
     second = run(package, tmp_path / "runs", events, log=str(log), seeds=3, keep_older=True)

@@ -27,6 +27,8 @@ AIMED = [
     "worker before rename seed-1- 2",  # between the one before and the last one: only the former is there
     "worker before rename .checkpoint.safetensors 5",
     "worker before sync .tmp 3",  # the checkpoint's bytes are half on disk
+    "worker before sync .checkpoint.jsonl 2",  # rows are appended that no checkpoint counts yet
+    "worker after sync .checkpoint.jsonl 4",
     "parent before sync .prepared 1",  # rows and settings are being written
     "parent before rename .prepared 1",  # they are written, and do not count yet
     "parent after rename .prepared 1",  # they count, and are not in their places
@@ -162,7 +164,7 @@ def test_random_kills_change_no_row(run, trainings, tmp_path, name):
 def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, trainings, tmp_path):
     words = ("walker", "--steps", "3")
     wanted = undisturbed(trainings, "walker", steps=3)
-    for fault in ("worker full sync .tmp 4", "parent full sync .prepared 2"):
+    for fault in ("worker full sync .tmp 4", "worker full sync .checkpoint.jsonl 2", "parent full sync .prepared 2"):
         process = run(*words, fault=fault)
         out, said = process.communicate(timeout=60)
         assert (process.returncode, out) == (1, ""), fault

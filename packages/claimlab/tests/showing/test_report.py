@@ -153,8 +153,8 @@ def test_the_report_says_how_often_a_condition_changed(run, package, tmp_path):
     edit(
         package,
         "counter/claims.py",
-        'condition=above(1, of="last value")',
-        'condition=above(1, of="last value"), earlier=("last value above 0. All passed.",)',
+        'condition=condition("last value above 1")',
+        'condition=condition("last value above 1"), earlier=("last value above 0. All passed.",)',
     )
     name = f"counter-walk-{run().folder.name}"
     page = read(write_report(tmp_path / "runs"))

@@ -23,7 +23,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # the usual name
 
-from mechlearn.arguments import check_not_negative, check_numbers, check_one_of
+from mechlearn.arguments import check_not_negative, check_numbers, check_one_of, check_returned
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From predictions (n, ...) and targets (n, *frame) to one value for each example (n,)."""
@@ -320,13 +320,8 @@ def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Shaped[Tens
         ValueError: values of another shape.
     """
     values = loss(prediction, target)
-    if values.shape != prediction.shape[:1]:
-        raise ValueError(
-            f"`loss` should return one value for each example, shape ({len(prediction)},). Found shape {tuple(values.shape)}. "
-            "Leave the examples unreduced, for example with losses.flatten(1).mean(1)."
-        )
-    if not values.is_floating_point():
-        raise TypeError(f"`loss` should return floats. Found {values.dtype}. Convert predictions or frames with .float().")
+    way_out = "Leave the examples unreduced, for example with losses.flatten(1).mean(1)."
+    check_returned("loss", values, "one value for each example", len(prediction), way_out=way_out)
     return values
 
 

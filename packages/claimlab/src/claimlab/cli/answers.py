@@ -71,14 +71,7 @@ def claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
 
 
 def fields_help(name: str, title: str, config: type[Any], presets: Mapping[str, Any]) -> str:
-    """The help of an experiment's or a benchmark's own fields, with the presets' values.
-
-    Args:
-        name: as the command line writes it.
-        title: a sentence.
-        config: the class of its configs.
-        presets: a config each.
-    """
+    """The help of an experiment's or a benchmark's own fields, with the presets' values."""
     lines = [f"\nfields of {name}: {title}"]
     for setting in settings_of(config):
         values = (f"{preset} {shlex.quote(written(values_of(one)[setting.name]))}" for preset, one in presets.items())

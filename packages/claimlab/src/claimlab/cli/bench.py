@@ -26,9 +26,6 @@ from claimlab.fields import build, parse_overrides, settings_of
 from claimlab.rows import Row
 from claimlab.running.provenance.source_tree import folder_of
 
-OPTIONS = ("quick", "out", "package", "json", "help", "traceback")
-"""Options of `bench` itself."""
-
 SENTENCE = "measure time and memory beside plain backpropagation and other packages"
 """What the command does."""
 
@@ -78,11 +75,7 @@ class Bench:
 
 
 def folder(top: str) -> Path:
-    """Where the benchmarks of a top-level package are: beside its sources in a checkout, else in the current directory.
-
-    Raises:
-        UsageError: in neither.
-    """
+    """Where the benchmarks of a top-level package are: beside its sources in a checkout, else in the current directory."""
     beside = folder_of(top).parents[1] / "benchmarks"  # benchmarks/ stands beside src/
     for candidate in (beside, Path.cwd() / "benchmarks"):
         if (candidate / "__init__.py").is_file():
@@ -148,14 +141,12 @@ def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = 
         preset: "full" or "quick".
         words: `--field value` of its own settings.
         out: a file for its rows, rewritten whenever a row is done, so that a run that is stopped has recorded what it measured.
-
-    Raises:
-        UsageError: a setting that cannot be, or a file that cannot be written.
     """
     from claimlab.cli.benchrows import measured_here, write_results  # noqa: PLC0415
     from claimlab.running.storage import ensure_file  # noqa: PLC0415
 
-    overrides = parse_overrides(settings_of(bench.config), words, bench.name, OPTIONS)
+    options = ("quick", "out", "package", "json", "help", "traceback")
+    overrides = parse_overrides(settings_of(bench.config), words, bench.name, options)
     config = build(bench.presets[preset], overrides)
     if out is not None:
         ensure_file(out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,24 +34,13 @@ def measured_here(package: str) -> Row:
 
 
 def write_results(path: Path, bench: str, made: Row, rows: Iterable[Row]) -> None:
-    """Writes rows atomically, one JSON object a line, each with where and when it was measured.
-
-    Args:
-        path: the file; its folder must exist.
-        bench: the benchmark's name.
-        made: hardware, versions, commit and time of the run, as `measured_here` gives them.
-        rows: what it measured.
-    """
+    """Writes rows atomically, one JSON object a line, each with where and when it was measured."""
     facts: Row = {"bench": bench, **made}
     write_atomically(path, "".join(json.dumps({**facts, **row}, allow_nan=False) + "\n" for row in rows))
 
 
 def read_results(path: Path) -> list[Row]:
-    """The rows of a file that `write_results` wrote.
-
-    Raises:
-        LabError: a line is no such row.
-    """
+    """The rows of a file that `write_results` wrote."""
     rows: list[Row] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
@@ -113,32 +101,12 @@ def _speed(row: Row) -> float:
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """The tables on stdout: drawn by rich where it is installed, in plain columns elsewhere."""
+    """The tables on stdout."""
+    from claimlab.showing.terminal import show, table, text  # noqa: PLC0415  # rich
+
     for workload, members in _by_workload(rows):
+        found = table(*HEADINGS, title=workload, whole=HEADINGS[:4])
+        for row in members:
+            found.add_row(*map(text, cells(row)))
         print()
-        try:
-            _print_rich(workload, [cells(row) for row in members])
-        except ImportError:
-            _print_plain(workload, [cells(row) for row in members])
-
-
-def _print_rich(workload: str, lines: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console  # noqa: PLC0415  # an extra's
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    table = Table(
-        title=Text(workload), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-    )
-    for heading in HEADINGS:
-        table.add_column(heading, header_style="dim", overflow="fold", no_wrap=heading in HEADINGS[:4])
-    for line in lines:
-        table.add_row(*(Text(cell) for cell in line))
-    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
-
-
-def _print_plain(workload: str, lines: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(line[column]) for line in [HEADINGS, *lines]) for column in range(len(HEADINGS))]
-    print(workload)
-    for line in [HEADINGS, *lines]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        show(found)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from claimlab.cli.answers import print_json, shown
-from claimlab.cli.options import OUT, helped, named_path, refuse
+from claimlab.cli.options import directory_argument, helped, refuse
 
 SENTENCE = "remove what another source made, or what was left half"
 """What the command does."""
@@ -14,10 +14,7 @@ SENTENCE = "remove what another source made, or what was left half"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = f"{parser.prog} [DIR] --older|--half [options]"
-    parser.add_argument(
-        "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
-    )
+    directory_argument(parser, "[DIR] --older|--half [options]")
     parser.add_argument("--older", action="store_true", help="seeds that another source made, which were set apart")
     parser.add_argument("--half", action="store_true", help="half seeds and their checkpoints, which then begin anew")
     parser.add_argument("--dry-run", action="store_true", help="only say what would go")

@@ -29,6 +29,13 @@ def shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--traceback", action="store_true", help="show where an error was raised")
 
 
+def directory_argument(parser: argparse.ArgumentParser, usage: str = "[DIR] [options]") -> None:
+    """The folder of runs that a command reads."""
+    parser.usage = f"{parser.prog} {usage}"
+    words = f"folder of runs; default {OUT}"
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=words)
+
+
 def package_option(parser: argparse.ArgumentParser) -> None:
     """`--package`, of the commands that look for experiments."""
     parser.add_argument("--package", metavar="P", help=_package_help(parser.get_default("searched")))
@@ -48,12 +55,7 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
-    """Where seeds and trials are computed; None on this machine.
-
-    Raises:
-        UsageError: an unknown engine, or wishes of a cluster without one.
-        LabError: the cluster is not there.
-    """
+    """Where seeds and trials are computed; None on this machine."""
     wishes = {name: value for name, value in (("cpus", options.cpus), ("gpus", options.gpus)) if value is not None}
     if options.on is None:
         if wishes:
@@ -78,11 +80,7 @@ def named_path(text: str) -> Path:
 
 
 def package(options: argparse.Namespace) -> str:
-    """The package that was asked for; one of the user's may lie in the current folder.
-
-    Raises:
-        UsageError: none was, and the program has none of its own.
-    """
+    """The package that was asked for; one of the user's may lie in the current folder."""
     found = package_if_any(options)
     if found is None:
         raise UsageError(f"{options.parser.prog} needs a package of experiments, but found none; name yours with --package")
@@ -117,22 +115,14 @@ def helped(options: argparse.Namespace) -> bool:
 
 
 def nameless(options: argparse.Namespace, noun: str, known: str) -> int:
-    """What a command does that was given no name: it shows its help where that was asked for.
-
-    Raises:
-        UsageError: it was not.
-    """
+    """What a command does that was given no name: it shows its help where that was asked for."""
     if helped(options):
         return 0
     raise UsageError(f"{options.parser.prog} needs the name of {noun}, but found none; {known}")
 
 
 def refuse(rest: Sequence[str]) -> None:
-    """Says of the first word that is left that it is no option, or that nothing asks for it.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Says of the first word that is left that it is no option, or that nothing asks for it."""
     if rest and not rest[0].startswith("-"):
         rule = "a command takes its options and what its usage names"
         raise UsageError(f"{rule}, but found the stray word {rest[0]!r}; leave it out, or see --help")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claimlab.cli.answers import claims_json, print_json, shown
-from claimlab.cli.options import OUT, helped, named_path, package, package_if_any, package_option, refuse
+from claimlab.cli.options import directory_argument, helped, named_path, package, package_if_any, package_option, refuse
 
 if TYPE_CHECKING:
     from claimlab.running.run import Run
@@ -19,10 +18,7 @@ SENTENCE = "write the report of a folder of runs"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = f"{parser.prog} [DIR] [options]"
-    parser.add_argument(
-        "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
-    )
+    directory_argument(parser)
     parser.add_argument("--out", type=named_path, metavar="FILE", help="the report; default DIR/report.html")
     parser.add_argument("--judge", action="store_true", help="let the present claims judge the recorded rows first")
     parser.add_argument("--history", action="store_true", help="print what was tried, and conditions that were others before")
@@ -37,12 +33,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     from claimlab.running.runfiles import find_runs  # noqa: PLC0415  # jinja2 and rich, needed from here on only
     from claimlab.showing.facts import explanations  # noqa: PLC0415
-    from claimlab.showing.judging import checked  # noqa: PLC0415
+    from claimlab.showing.folding import folded  # noqa: PLC0415
+    from claimlab.showing.judging import checked, judge_again, never_run  # noqa: PLC0415
     from claimlab.showing.pages import write_pages  # noqa: PLC0415
     from claimlab.showing.report import write_report  # noqa: PLC0415
 
     where = package_if_any(options)  # before anything is imported from it
-    judged = _judged_again(options.directory, package(options)) if options.judge else []
+    judged = [shown(one.folder) for one in judge_again(options.directory, package(options))] if options.judge else []
     found = checked(find_runs(options.directory), where)
     path = write_report(options.directory, options.out, found)
     pages = write_pages(options.directory, package(options)) if options.pages else []
@@ -51,8 +48,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         written: dict[str, Any] = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
         shown_runs = [run_json(one, one.folder not in found.unchecked) for one in runs]
         written |= {"explained": explanations(options.directory), "runs": shown_runs}
-        never = _never_run(runs, where) if where else []
-        print_json({**written, "never_run": never, "not_measured": _not_measured(runs, never)})
+        never = {name: claims_json(claims) for name, claims in (never_run(runs, where) if where else {}).items()}
+        unmeasured = [one.claim.id for one in folded(runs) if one.claim.verdict == "not measured"]
+        written["never_run"] = [{"name": name, "claims": claims} for name, claims in never.items()]
+        written["not_measured"] = unmeasured + [claim["id"] for claims in never.values() for claim in claims]
+        print_json(written)
         return 0
     from claimlab.showing.evidence import labels  # noqa: PLC0415
 
@@ -81,28 +81,6 @@ def run_json(run: Run, checked: bool) -> dict[str, Any]:
         "witnesses": [{"commit": one.code.commit, "outcome": one.outcome, "whole": whole(one)} for one in run.confirmed],
         "claims": [claim | evidence for claim in claims_json(run.claims)],
     }
-
-
-def _judged_again(directory: Path, package: str) -> list[str]:
-    """Which runs' verdicts the present claims changed; imports their experiments."""
-    from claimlab.showing.judging import judge_again  # noqa: PLC0415
-
-    return [shown(one.folder) for one in judge_again(directory, package)]
-
-
-def _never_run(runs: list[Run], package: str) -> list[dict[str, Any]]:
-    """The experiments that no run here is of, their claims "not measured"; imports them."""
-    from claimlab.showing.judging import never_run  # noqa: PLC0415
-
-    return [{"name": name, "claims": claims_json(claims)} for name, claims in never_run(runs, package).items()]
-
-
-def _not_measured(runs: list[Run], never: list[dict[str, Any]]) -> list[str]:
-    """The ids of claims that no run here measures: each of its runs says only that it cannot."""
-    from claimlab.showing.folding import folded  # noqa: PLC0415
-
-    unmeasured = [one.claim.id for one in folded(runs) if one.claim.verdict == "not measured"]
-    return unmeasured + [claim["id"] for one in never for claim in one["claims"]]
 
 
 def _print(run: Run, label: str, history: bool, checked: bool) -> None:

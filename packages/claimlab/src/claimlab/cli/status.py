@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from claimlab.cli.answers import print_json, shown
-from claimlab.cli.options import OUT, helped, named_path, refuse
+from claimlab.cli.options import directory_argument, helped, refuse
 
 SENTENCE = "what runs, what is done, what failed and why"
 """What the command does."""
@@ -15,10 +15,7 @@ SENTENCE = "what runs, what is done, what failed and why"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = f"{parser.prog} [DIR] [options]"
-    parser.add_argument(
-        "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
-    )
+    directory_argument(parser)
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:

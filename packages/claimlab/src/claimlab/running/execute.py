@@ -77,11 +77,6 @@ def execute(
         every: seconds between two checkpoints inside a seed.
         engine: where seeds are computed; on this machine if None.
         minutes: after which no seed begins, and those that run stop where they are kept next; without end if None.
-
-    Raises:
-        UsageError: the folder cannot be written, fewer than one job, a negative time between checkpoints, or no time at all.
-        LabError: another process writes the same run, a seed failed, or a claim cannot be measured.
-        Interrupted: Ctrl-C, SIGTERM or SIGHUP, or the minutes are over; the seeds that were whole are recorded.
     """
     until = math.inf if minutes is None else time.time() + 60 * minutes
     if jobs is not None and jobs < 1:

@@ -26,11 +26,7 @@ def svg(figure: Figure) -> bytes:
 
 
 def drawn(experiment: Experiment[Any], rows: Rows) -> Iterator[tuple[Picture, bytes]]:
-    """An experiment's figures and animations, one at a time, each with the content of its file.
-
-    Raises:
-        LabError: `figures` gave something else than figures and animations by name.
-    """
+    """An experiment's figures and animations, one at a time, each with the content of its file."""
     with house_style():
         pictures = dict[str, object](experiment.figures(rows))
     for name, picture in pictures.items():
@@ -48,9 +44,6 @@ def draw(experiment: Experiment[Any], rows: Rows, folder: Path) -> list[Picture]
     """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
 
     Nothing is written before all are drawn: where one cannot be, the earlier ones stay beside their verdicts.
-
-    Raises:
-        LabError: `figures` gave something else than figures and animations by name.
     """
     found = list(drawn(experiment, rows))
     pictures = [picture for picture, _ in found]

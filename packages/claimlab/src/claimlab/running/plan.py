@@ -77,12 +77,6 @@ def label(name: str, preset: str, changed: Mapping[str, Any], config: Mapping[st
 
     >>> label("spirals", "paper", {"epochs": 186}, {"epochs": 186, "seed": 0})
     'paper,epochs=186-459270'
-
-    Args:
-        name: the experiment's.
-        preset: where the config started from.
-        changed: the fields that differ from the preset.
-        config: all of its fields.
     """
     digest = hashlib.sha256(json.dumps([name, config], sort_keys=True, allow_nan=False).encode()).hexdigest()
     words = ",".join([preset, *(f"{field}={written(value)}" for field, value in changed.items())])
@@ -105,9 +99,6 @@ def plan(
         overrides: fields that differ from the preset; those that in truth do not are dropped.
         seeds: how many, counted upwards from the config's `seed`; the preset's own number if None.
         package: where the experiment was found, and where worker processes will find it.
-
-    Raises:
-        UsageError: an unknown preset, fewer than one seed, a seed that no generator takes, or values that the Config refuses.
     """
     experiment = experiment.at(preset)
     start = experiment.presets[preset]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claimlab.errors import LabError
 from claimlab.rows import Row
-from claimlab.running.checkpoints.files import checkpoint_path, checkpoints, previous
+from claimlab.running.checkpoints.files import checkpoint_path, checkpoints, files_of
 from claimlab.running.plan import Plan
 from claimlab.running.provenance.source_tree import Code
 from claimlab.running.recipe import Recipe
@@ -21,17 +21,7 @@ from claimlab.running.workers.worker import Event, OnEvent
 
 
 def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
-    """The run of a folder with its whole seeds; says what is discarded.
-
-    Args:
-        plan: what is to be computed.
-        folder: the run's.
-        source: digest of the present source, of which half seeds go on.
-        on_event: told of what is discarded.
-
-    Raises:
-        LabError: its `run.json` cannot be read.
-    """
+    """The run of a folder with its whole seeds; says what is discarded."""
     run = _known(folder, on_event)
     recorded = run.read() if run else read_rows(folder / ROWS)
     run = replace(run, recipe=Recipe.of(plan)) if run else Run(folder, Recipe.of(plan))
@@ -98,14 +88,13 @@ def _seed_of(partial: Path) -> int | None:
 
 
 def _kept(folder: Path, seed: int, source: str) -> bool:
-    path = checkpoint_path(folder, seed, source)
-    return path.exists() or previous(path).exists()
+    return any(path.exists() for path in files_of(checkpoint_path(folder, seed, source))[:2])
 
 
 def _say_foreign(folder: Path, seed: int, source: str, on_event: OnEvent) -> None:
-    ours = checkpoint_path(folder, seed, source)
+    ours = files_of(checkpoint_path(folder, seed, source))
     for path in checkpoints(folder, seed):
-        if path not in (ours, previous(ours)):
+        if path not in ours and path.suffix == ".safetensors":
             theirs = path.name.split(".")[0].rpartition("-")[2]
             text = f"did not use {path}, a checkpoint that another source ({theirs}) made"
             on_event(Event("notice", text=f"{text}; it goes when seed {seed} is whole"))
@@ -141,13 +130,6 @@ def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bo
     """Moves the seeds of other sources out of `seeds`, each source's to a folder below the run's, or says that they are kept.
 
     Those that the present source made, and that were moved when another one's turn came, are moved back.
-
-    Args:
-        run: as it was recovered.
-        seeds: its rows.
-        code: the present one.
-        keep_older: leave them where they are.
-        on_event: told of both, and of seeds of the present source that were set apart and come back.
 
     Returns:
         The run that is left.

@@ -40,9 +40,6 @@ def complete_row(row: Mapping[str, object], seed: int, seconds: float) -> Row:
 
     >>> complete_row({"accuracy": 0.5}, seed=3, seconds=1.23456)
     {'seed': 3, 'seconds': 1.235, 'accuracy': 0.5}
-
-    Raises:
-        LabError: a value is no finite JSON scalar, or `seed` or `seconds` contradict the lab's own.
     """
     if row.get("seed", seed) != seed:
         raise LabError(f"a row's 'seed' must be the seed that runs ({seed}), but found {row['seed']!r}; leave it out")

@@ -151,20 +151,12 @@ class Run:
         return [self.folder / file for file in files]
 
     def rows(self) -> Rows:
-        """The rows of the judged seeds.
-
-        Raises:
-            LabError: they are not whole; the sentence names file and line.
-        """
+        """The rows of the judged seeds."""
         recorded = self.recorded()
         return Rows(row for seed in (self.judged.seeds if self.judged else self.seeds) for row in recorded[seed])
 
     def recorded(self) -> dict[int, list[Row]]:
-        """The rows of each recorded seed.
-
-        Raises:
-            LabError: they are not whole; the sentence names file and line.
-        """
+        """The rows of each recorded seed."""
         recorded, path = self.read(), self.folder / ROWS
         for fault in recorded.faults[:1]:
             rule = f"a run's rows must be as they were recorded, but {path}, line {fault.line}: {fault.what}"

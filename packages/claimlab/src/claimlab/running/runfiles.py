@@ -7,6 +7,8 @@ import errno
 import itertools
 import json
 import os
+from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +27,7 @@ FORMAT = 2
 
 
 def read_run(folder: Path, judged: bool = True) -> Run:
-    """The run of a folder.
-
-    Args:
-        folder: the run's.
-        judged: read `claims.json` too.
-
-    Raises:
-        LabError: its files cannot be read, or one is a link; the sentence names file and place.
-    """
+    """The run of a folder."""
     refuse_links(folder)
     text, judgement = _texts(folder, judged)
     content = _parsed(folder, "run.json", text)
@@ -87,11 +81,7 @@ def _unreadable(folder: Path, name: str, error: Exception) -> LabError:
 
 
 def _check(run: Run) -> None:
-    """Refuses what contradicts itself.
-
-    Raises:
-        ValueError: it does.
-    """
+    """Refuses what contradicts itself."""
     twice = [one for one, after in itertools.pairwise(run.seeds) if one == after]  # they ascend
     if twice:
         raise ValueError(f"made holds seed {twice[0]} twice")
@@ -103,11 +93,7 @@ def _check(run: Run) -> None:
 
 
 def check_package(run: Run, package: str | None) -> None:
-    """Refuse to import what a record names, unless the user names it too.
-
-    Raises:
-        LabError: the record is of another package.
-    """
+    """Refuse to import what a record names, unless the user names it too."""
     if run.recipe.package != package:
         found = f"Found one of {run.recipe.package}, {run.folder.name}"
         raise LabError(f"A record's package should be the one that you name. {found}. Pass --package if you trust it.")
@@ -140,10 +126,6 @@ def find_runs(directory: Path) -> list[Run]:
     """All runs below a folder that came to their end, and what was set apart from them.
 
     They come by name, the paper's preset first, changed ones last, what another source made after what the last one did.
-
-    Raises:
-        UsageError: the directory does not exist.
-        LabError: a run's files cannot be read.
     """
     if not directory.is_dir():
         raise UsageError(f"a report is made from a folder of runs, but {directory} is none; the command run makes one")
@@ -151,9 +133,10 @@ def find_runs(directory: Path) -> list[Run]:
     return sorted((run for run in runs if run.judged or run.is_older), key=_place)
 
 
-def run_folders(directory: Path) -> list[Path]:
-    """The folders below a folder that hold a `run.json`."""
-    found = (path.parent for path in directory.rglob("run.json"))
+def run_folders(directory: Path, patterns: Sequence[str] = ("run.json",)) -> list[Path]:
+    """The folders below a folder that hold a `run.json`, or another file; what a writer removes meanwhile is passed over."""
+    walked = ((Path(place), (*folders, *files)) for place, folders, files in os.walk(directory))  # `rglob` fails on such a one
+    found = (place for place, names in walked if any(fnmatch(one, pattern) for one in names for pattern in patterns))
     folders = {folder.parent if folder.name == COMMITTED else folder for folder in found if folder.name != PREPARED}
     return sorted(folders)
 
@@ -207,11 +190,7 @@ def _judged(content: dict[str, Any], run: Run) -> Judged:
 
 
 def _check_numbers(where: str, claim: JudgedClaim) -> None:
-    """Refuse a verdict without a number, and numbers that contradict each other.
-
-    Raises:
-        ValueError: they do.
-    """
+    """Refuse a verdict without a number, and numbers that contradict each other."""
     if claim.measured is None and claim.verdict in (*HELD, *FAILED):
         raise ValueError(f"{where} has the verdict {claim.verdict!r} and no measured number")
     for one in (claim, *claim.parts):

@@ -31,12 +31,7 @@ AGAIN = 5
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Writes a file so that readers, and a run after a power cut, see the old content or the new.
-
-    Args:
-        path: the file; its folder must exist.
-        content: text is written as UTF-8.
-    """
+    """Writes a file so that readers, and a run after a power cut, see the old content or the new."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         _write_new(temporary, content)
@@ -50,10 +45,6 @@ def write_together(folder: Path, files: Mapping[str, str | bytes | None]) -> Non
     """Writes several files of a folder as one: after a kill or a power cut at any instant all are old or all are new.
 
     They are written aside; renaming their folder is the instant from which they count; `settle` puts them in their places.
-
-    Args:
-        folder: where they belong; it must exist and be locked.
-        files: by name; None removes one.
     """
     settle(folder)
     prepared = folder / PREPARED
@@ -100,9 +91,6 @@ def read_current(folder: Path, name: str) -> bytes | None:
     """What the file of a name holds as it counts; None without one.
 
     Where another process moves it meanwhile it is looked for again.
-
-    Raises:
-        OSError: it cannot be read.
     """
     for _ in range(AGAIN):
         path = current(folder, name)
@@ -114,15 +102,7 @@ def read_current(folder: Path, name: str) -> bytes | None:
 
 
 def read_file(path: Path, most: int = MOST) -> bytes:
-    """Return what a file holds; a link is not followed, a pipe or a device not waited for.
-
-    Args:
-        path: the file's.
-        most: bytes that it may have.
-
-    Raises:
-        OSError: it cannot be read, is not a file of its own, or is larger.
-    """
+    """Return what a file holds; a link is not followed, a pipe or a device not waited for."""
     further = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | further)) as file:  # Path.open takes no opener
         found = os.fstat(file.fileno())
@@ -133,11 +113,7 @@ def read_file(path: Path, most: int = MOST) -> bytes:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse a run's folder that holds anything but files and folders of its own: what is read or written stays inside.
-
-    Raises:
-        LabError: a link, a pipe or a device lies in it.
-    """
+    """Refuse a run's folder that holds anything but files and folders of its own: what is read or written stays inside."""
     for place, folders, files in os.walk(folder):
         for path in (Path(place, name) for name in (*folders, *files)):
             with contextlib.suppress(FileNotFoundError):  # another process has moved it
@@ -171,12 +147,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def words_of(error: OSError, otherwise: Path | None = None) -> str:
-    """What is said of files that cannot be used: the error's own sentence where it is one, with a rule and what was found.
-
-    Args:
-        error: what was raised.
-        otherwise: the file that the system means where it names none.
-    """
+    """What is said of files that cannot be used: the error's own sentence where it is one, with a rule and what was found."""
     if error.errno is None and re.search(r"\. Found |, but found ", str(error)):
         return str(error)
     name = error.filename or (otherwise if error.errno is not None else None) or ""
@@ -185,15 +156,7 @@ def words_of(error: OSError, otherwise: Path | None = None) -> str:
 
 
 def ensure_writable(folder: Path, option: str = "--out") -> None:
-    """Makes the folder and tries to write in it, so that no work is done for a run that cannot be recorded.
-
-    Args:
-        folder: where something will be written.
-        option: what the command line calls it, for the sentence.
-
-    Raises:
-        UsageError: the folder cannot be made or written.
-    """
+    """Makes the folder and tries to write in it, so that no work is done for a run that cannot be recorded."""
     probe = folder / f".probe.{os.getpid()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -212,9 +175,6 @@ def ensure_file(path: Path, option: str = "--out") -> None:
     Args:
         path: the file; one that exists will be replaced.
         option: what the command line calls it, for the sentence.
-
-    Raises:
-        UsageError: the path is a folder, or its own folder cannot be made or written.
     """
     if path.is_dir():
         raise UsageError(f"{option} must name a file, but {path} is a folder; name a file in it")
@@ -223,11 +183,7 @@ def ensure_file(path: Path, option: str = "--out") -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Generator[None, None, None]:
-    """Holds the folder for this process; a killed process lets go of it by itself.
-
-    Raises:
-        LabError: another process holds it, its lock is no file of its own, or it is or holds a link.
-    """
+    """Holds the folder for this process; a killed process lets go of it by itself."""
     from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra; what only computes needs no lock
 
     for above in (folder, folder.parent):
@@ -252,11 +208,7 @@ def locked(folder: Path) -> Generator[None, None, None]:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process holds the folder now; asking leaves nothing behind.
-
-    Raises:
-        LabError: its lock is no file of its own.
-    """
+    """Whether a process holds the folder now; asking leaves nothing behind."""
     from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra
 
     if not os.path.lexists(folder / LOCK):

@@ -84,12 +84,7 @@ def whole(witness: Witness) -> bool:
 
 
 def witness_words(witness: Witness, seeds: int) -> str:
-    """What a witness found, of which rows, where.
-
-    Args:
-        witness: of a run.
-        seeds: how many the run has.
-    """
+    """What a witness found, of which rows, where."""
     compared, recorded = witness.rows
     counted = f"{len(witness.seeds)} of {seeds} seed{'s' * (seeds != 1)}"
     if not whole(witness):

@@ -1,4 +1,4 @@
-"""What is known of claims beside their rows: `facts.toml` in the folder of records, which people write."""
+"""What is known of claims beside their rows: `facts.toml` in the folder of records, or in one above, which people write."""
 
 from __future__ import annotations
 
@@ -25,38 +25,17 @@ SIZES = ("the paper's size and data", "the paper's size, other data", "smaller",
 
 
 def explanations(directory: Path) -> dict[str, str]:
-    """Return which of the four each failing claim of the texts is, by the claim's id; empty where there is no such file.
-
-    Args:
-        directory: the folder of records, or one inside it.
-
-    Raises:
-        LabError: the file is no TOML, or an entry lacks what it should say.
-    """
+    """Return which of the four each failing claim of the texts is, by the claim's id; empty where there is no such file."""
     return _said(directory, "failing", FOUR, "claims", ("why",))
 
 
 def sizes(directory: Path) -> dict[str, str]:
-    """Return of which size each record is, by "NAME PRESET"; empty where there is no such file.
-
-    Args:
-        directory: the folder of records, or one inside it.
-
-    Raises:
-        LabError: the file is no TOML, or an entry lacks what it should say.
-    """
+    """Return of which size each record is, by "NAME PRESET"; empty where there is no such file."""
     return _said(directory, "size", SIZES, "records")
 
 
 def on_one_data_set(directory: Path) -> frozenset[str]:
-    """Return the records, by "NAME PRESET", whose seeds all train on the same data; none where there is no such file.
-
-    Args:
-        directory: the folder of records, or one inside it.
-
-    Raises:
-        LabError: the file is no TOML, or an entry lacks what it should say.
-    """
+    """Return the records, by "NAME PRESET", whose seeds all train on the same data; none where there is no such file."""
     return frozenset(_said(directory, "data", (ONE_DATA_SET,), "records"))
 
 

@@ -114,12 +114,7 @@ def folded(runs: Iterable[Run]) -> list[Folded]:
 
 
 def weighed(claims: Iterable[Folded], elsewhere: Mapping[str, Verdict]) -> list[Folded]:
-    """The same claims beside what they need: in the record itself where it is asked there, else where it weighs most.
-
-    Args:
-        claims: of an experiment.
-        elsewhere: the verdicts of all claims, by id (`verdicts`).
-    """
+    """The same claims beside what they need: in the record itself where it is asked there, else where it weighs most."""
     return [_beside(one, {**elsewhere, **among(one.first.run.claims)}) for one in claims]
 
 
@@ -215,13 +210,7 @@ class Tally:
 
 
 def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
-    """Counts sentences, each once.
-
-    Args:
-        family: of experiments.
-        claims: of which there are runs.
-        never_run: how many others there are.
-    """
+    """Counts sentences, each once."""
     rows = sentences(claims)
 
     def count(asked: Callable[[str], bool]) -> Count:
@@ -242,12 +231,7 @@ def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
 
 
 def tallies(claims: Mapping[str, Sequence[Folded]], never_run: Mapping[str, int] = MappingProxyType({})) -> list[Tally]:
-    """The tally of each family by name, behind them that of all of them where there are several.
-
-    Args:
-        claims: by family.
-        never_run: how many others there are, by family.
-    """
+    """The tally of each family by name, behind them that of all of them where there are several."""
     found = [tally(family, some, never_run.get(family, 0)) for family, some in sorted(claims.items())]
     if len(found) > 1:
         found.append(tally("all", [one for some in claims.values() for one in some], sum(never_run.values())))

@@ -47,10 +47,6 @@ def judged_again(run: Run, package: str) -> Run:
     """The run with the verdicts that its experiment's present claims compute from its rows.
 
     A claim that was judged alike but for rounding stays as it is written: another processor adds up in another order.
-
-    Raises:
-        UsageError: its experiment is no more.
-        LabError: it is of another package, the experiment cannot be imported, or a claim cannot be measured on the rows.
     """
     check_package(run, package)
     if run.judged is None:
@@ -77,10 +73,6 @@ def judge_again(directory: Path, package: str) -> list[Run]:
 
     Rows, commits and seeds stay as they are, and so do runs that another source made and that were set apart. A run that
     others wrote meanwhile is judged as it is now; one that is as it was judged is not touched, nor locked.
-
-    Raises:
-        UsageError: the directory does not exist, or an experiment is no more.
-        LabError: a run's files cannot be read, another process writes it, or a claim cannot be measured.
     """
     changed: list[Run] = []
     for run in find_runs(directory):
@@ -97,11 +89,7 @@ def judge_again(directory: Path, package: str) -> list[Run]:
 
 
 def never_run(runs: list[Run], package: str) -> dict[str, list[JudgedClaim]]:
-    """The claims of the experiments that no run is of, "not measured", by the experiment's name.
-
-    Raises:
-        LabError: an experiment cannot be imported.
-    """
+    """The claims of the experiments that no run is of, "not measured", by the experiment's name."""
     known = {run.recipe.name for run in runs}
     missing = [one.name for one in listing(package) if one.name not in known]
     return {name: [judge(claim, Rows(()), "quick") for claim in load(name, package).every_claim] for name in missing}

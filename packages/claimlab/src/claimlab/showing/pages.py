@@ -45,14 +45,6 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
     """What the index and the READMEs of all experiments should hold, by path.
 
     The index is `docs/claims.md` of the project that the records lie in, the READMEs lie beside the experiments' sources.
-
-    Args:
-        directory: the folder of records.
-        package: where the experiments are.
-
-    Raises:
-        UsageError: the directory does not exist, or there is no such package.
-        LabError: a run's files cannot be read, or a README lacks the marks between which the verdicts belong.
     """
     directory = Path(os.path.abspath(directory))  # that of `.`, too, has a name and lies somewhere
     runs = [run for run in find_runs(directory) if not run.is_older]
@@ -79,12 +71,7 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
 
 
 def write_pages(directory: Path, package: str) -> list[Path]:
-    """Writes them and says which.
-
-    Raises:
-        UsageError: the directory does not exist, there is no such package, or a file's folder cannot be written.
-        LabError: a run's files cannot be read, or a README lacks its marks.
-    """
+    """Writes them and says which."""
     found = pages(directory, package)
     for path, text in found.items():
         ensure_file(path, "--pages")

@@ -32,10 +32,6 @@ def write_report(directory: Path, path: Path | None = None, found: Checked | Non
 
     Returns:
         The report's path.
-
-    Raises:
-        UsageError: the directory does not exist or holds no finished run, or the file cannot be written.
-        LabError: a run's files cannot be read, or its rows are not whole.
     """
     found = found or checked(find_runs(directory), None)
     if not found.runs:
@@ -52,9 +48,6 @@ def page(found: Checked, explained: Mapping[str, str] = MappingProxyType({})) ->
     Args:
         found: all runs.
         explained: what stands beside a verdict that a claim does not hold, by the claim's id.
-
-    Raises:
-        LabError: a run's rows are not whole: verdicts stand for rows that are still there.
     """
     runs = found.runs
     current = [run for run in runs if not run.is_older]

@@ -63,16 +63,6 @@ def attempts(
     """Tries one after the other, as many at once as the engine has room for, and yields each at its end.
 
     The next one is asked for when a process is free, after the last one's end was heard of.
-
-    Args:
-        waiting: what is tried, and the job that does it.
-        engine: where, and how many at once.
-        preset: of the ranges, which say what a training is.
-        goes_on: asked after each row.
-        said: told of what a worker found worth a notice.
-
-    Raises:
-        LabError: a process died or could not write: what it tried is neither told nor lost.
     """
     running: list[tuple[Worker, Attempt[T]]] = []
     main, left = functools.partial(work, seen=viewed(preset)), True
@@ -117,11 +107,7 @@ def _end_all(running: Sequence[tuple[Worker, Attempt[T]]]) -> None:
 
 
 def _move(attempt: Attempt[T], event: Event, goes_on: Callable[[Attempt[T]], bool]) -> None:
-    """What an event makes of an attempt.
-
-    Raises:
-        LabError: it failed by no fault of its setting.
-    """
+    """What an event makes of an attempt."""
     attempt.seconds = event.seconds or attempt.seconds
     if event.kind == "failed" and not event.raised:
         raise LabError(event.text, event.detail)

@@ -28,11 +28,7 @@ def grid_size(ranges: Mapping[str, Range]) -> int:
 
 
 def distribution(one: Range) -> BaseDistribution:
-    """A range as Optuna knows it.
-
-    Raises:
-        TypeError: it is none of the lab's.
-    """
+    """A range as Optuna knows it."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: PLC0415  # slow
 
     match one:
@@ -58,15 +54,7 @@ def own_setting(ranges: Mapping[str, Range], config: Any) -> dict[str, Scalar] |
 
 
 def draw(sampler: Sampler, study: Study, ranges: Mapping[str, Range], number: int, seed: int) -> dict[str, Scalar]:
-    """The setting of a trial.
-
-    Args:
-        sampler: how it is drawn.
-        study: with the trials before.
-        ranges: to draw from.
-        number: the trial's.
-        seed: of the sweep.
-    """
+    """The setting of a trial."""
     if sampler == "grid":
         return _grid_point(ranges, number, seed)
     from optuna.trial import TrialState, create_trial  # noqa: PLC0415

@@ -77,11 +77,7 @@ class Sweep:
         return f"{self.experiment.name} {self.label} {method}"
 
     def values(self, method: str, chosen: Mapping[str, Scalar], seed: int | None = None) -> dict[str, Any]:
-        """All fields of a trial's config.
-
-        Raises:
-            UsageError: the Config refuses them.
-        """
+        """All fields of a trial's config."""
         seeds = {} if seed is None else {"seed": seed}
         return values_of(build(self.config, {**self.ranges.fields(method, chosen, self.config), **seeds}))
 
@@ -127,20 +123,7 @@ def sweep(
     draws: tuple[Sampler, Pruner],
     package: str,
 ) -> Sweep:
-    """Decides what is to be searched, and refuses what cannot be.
-
-    Args:
-        experiment: as `claimlab.load` gives it.
-        preset: where a trial's settings start from.
-        trials: how many for each method.
-        overrides: fields that all trials have otherwise than the preset.
-        draws: how settings are drawn, and what ends a trial early.
-        package: where the experiment was found.
-
-    Raises:
-        UsageError: an unknown preset or one without ranges, fewer than one trial or more than a grid has, a field that the
-            sweep sets itself, a seed that is kept for the best setting, or values that the Config refuses.
-    """
+    """Decides what is to be searched, and refuses what cannot be."""
     if trials < 1:
         raise UsageError(f"a sweep needs at least one trial for each method, but found --trials {trials}; 20 are usual")
     experiment = experiment.at(preset)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from claimlab.rows import Scalar
 from claimlab.values import written
@@ -18,30 +18,18 @@ POINTS = 5
 """How many values of a range that is no list a grid has."""
 
 
-@runtime_checkable
 class Range(Protocol):
-    """What a setting may be. Values are JSON scalars; `fields` turns one into fields of a Config."""
+    """What a setting may be. Values are JSON scalars, of which a grid takes those of `grid`.
+
+    `words` are equal exactly for equal ranges. `fields` are those of a Config that a value stands for, under the name that the
+    range is declared by; `value_in` is the value that a config has, and raises a ValueError for one outside the range.
+    """
 
     @property
-    def words(self) -> str:
-        """The range in words, equal exactly for equal ranges."""
-        ...
-
-    def grid(self) -> Sequence[Scalar]:
-        """The values that a grid takes of it."""
-        ...
-
-    def fields(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401  # a scalar, or what an option holds
-        """The fields that a value stands for, under the name that the range is declared by."""
-        ...
-
-    def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401  # any Config
-        """The value that a config has.
-
-        Raises:
-            ValueError: it lies outside the range.
-        """
-        ...
+    def words(self) -> str: ...  # noqa: D102
+    def grid(self) -> Sequence[Scalar]: ...  # noqa: D102
+    def fields(self, name: str, value: Any) -> dict[str, Any]: ...  # noqa: ANN401, D102  # a scalar, or what an option holds
+    def value_in(self, name: str, config: Any) -> Scalar: ...  # noqa: ANN401, D102  # any Config
 
 
 @dataclass(frozen=True)

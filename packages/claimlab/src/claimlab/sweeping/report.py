@@ -19,11 +19,6 @@ from claimlab.values import written
 def write_report(done: Done, found: list[Outcome], command: str) -> tuple[Path, list[Path]]:
     """Writes `report.html` and `figures/` into a sweep's folder.
 
-    Args:
-        done: the sweep.
-        found: for each method.
-        command: what makes it again.
-
     Returns:
         The report's path, and the figures'.
     """

@@ -20,7 +20,7 @@ from pathlib import Path
 from claimlab.decoding import parse_object
 from claimlab.errors import Interrupted, LabError, Stop, UsageError
 from claimlab.rows import Row
-from claimlab.running.checkpoints.files import previous
+from claimlab.running.checkpoints.files import files_of
 from claimlab.running.plan import LAST_SEED
 from claimlab.running.provenance.source_tree import code_of
 from claimlab.running.rowfiles import packed
@@ -105,9 +105,6 @@ class Means:
         storage: a URL that Optuna knows; a journal in the sweep's folder if None.
         take_over: compute what other owners have claimed and not told.
         engine: where trials are computed; on this machine if None.
-
-    Raises:
-        UsageError: fewer than one job or seed.
     """
 
     jobs: int | None = None
@@ -135,20 +132,7 @@ def best_of(sweep: Sweep, trials: list[Trial]) -> Trial | None:
 
 
 def search(sweep: Sweep, folder: Path, means: Means | None = None, on_news: OnNews = lambda news: None) -> Done:
-    """Computes the trials that are missing, then the best settings on fresh seeds.
-
-    Args:
-        sweep: what is searched.
-        folder: its own, such as `sweep.folder(out)`.
-        means: by what.
-        on_news: told where it is.
-
-    Raises:
-        UsageError: the folder cannot be written, or an unknown storage.
-        LabError: another process writes the folder, a study of something else or of another source, a worker that died, or a
-            method none of whose trials came to an end.
-        Interrupted: Ctrl-C, SIGTERM or SIGHUP; what was told is recorded.
-    """
+    """Computes the trials that are missing, then the best settings on fresh seeds."""
     means = means or Means()
     ensure_writable(folder)
     with locked(folder):
@@ -294,5 +278,5 @@ def _safe(name: str) -> str:
 def _forget(job: Job) -> None:
     """Removes what a training needed while it was under way."""
     if job.checkpoint is not None:
-        for path in (job.checkpoint, previous(job.checkpoint)):
+        for path in files_of(job.checkpoint):
             path.unlink(missing_ok=True)

@@ -62,9 +62,6 @@ class Studies:
         storage: as `open_storage` gives it.
         source: digest of the source tree.
         owner: of the trials that are claimed.
-
-    Raises:
-        LabError: a study of that name is of something else; the sentence says what differs.
     """
 
     def __init__(self, sweep: Sweep, storage: BaseStorage, source: str, owner: str) -> None:
@@ -103,11 +100,7 @@ class Studies:
         return [one for one in self._studies[method].get_trials(deepcopy=False) if not one.system_attrs.get(STRAY)]
 
     def left_behind(self, everyones: bool = False) -> list[Trial]:
-        """Those that were claimed and not told, by a process that is no more.
-
-        Args:
-            everyones: take those of other owners too.
-        """
+        """Those that were claimed and not told, by a process that is no more."""
         running = [one for method in self._sweep.methods for one in self.trials(method) if one.state == "running"]
         return [one for one in running if everyones or one.owner == self._owner]
 
@@ -187,11 +180,7 @@ def _trial(method: str, place: int, one: FrozenTrial) -> Trial:
 
 
 def refuse_other(theirs: dict[str, Any], ours: dict[str, Any], name: str) -> None:
-    """Refuses a study that was begun as something else.
-
-    Raises:
-        LabError: it was; the sentence says what differs.
-    """
+    """Refuses a study that was begun as something else."""
     for key, mine in ours.items():
         their = theirs.get(key)
         if their == mine:
@@ -213,10 +202,6 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
     Args:
         url: any that Optuna knows; None for a journal in the folder, which this process holds the lock of.
         folder: the sweep's.
-
-    Raises:
-        UsageError: an unknown kind of storage, or one that would be gone with the process.
-        LabError: it cannot be reached, or the journal is damaged.
     """
     if url is None:
         return _journal(folder / JOURNAL)
@@ -268,11 +253,7 @@ def _journal(path: Path) -> BaseStorage:
 
 
 def _heal(path: Path) -> None:
-    """Takes off a line that a killed process had begun, and names one that is damaged.
-
-    Raises:
-        LabError: a line before the last is no JSON.
-    """
+    """Takes off a line that a killed process had begun, and names one that is damaged."""
     if not path.exists():
         return
     data = path.read_bytes()

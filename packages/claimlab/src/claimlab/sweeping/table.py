@@ -6,31 +6,22 @@ import contextlib
 import sys
 import time
 from collections.abc import Generator
-from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
+from claimlab.showing.terminal import Stream, show, table, text
 from claimlab.showing.wording import counted, duration, number, plain, spread
 from claimlab.sweeping.outcome import Outcome, as_values
 from claimlab.sweeping.plan import Sweep
 from claimlab.sweeping.search import News, OnNews, best_of
 from claimlab.sweeping.studies import Trial
 
-Stream = Any
-"""A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""
-
 
 @contextlib.contextmanager
 def watched(sweep: Sweep, stream: Stream = None) -> Generator[OnNews, None, None]:
-    """Shows where a sweep is: a table on a terminal, a line for each trial elsewhere.
-
-    Args:
-        sweep: what is searched.
-        stream: where to write; stderr if None.
-    """
+    """Shows where a sweep is: a table on a terminal, a line for each trial elsewhere."""
     target = stream or sys.stderr
     if not target.isatty():
         yield Lines(sweep, target)
@@ -56,7 +47,7 @@ def _left(sweep: Sweep, ended: int, before: int, seconds: float) -> float | None
 
 def state_table(sweep: Sweep, news: News, left: float | None) -> Group:
     """The table of a sweep under way."""
-    table = _table("method", "trials", "now", "best", "setting")
+    rows = table("method", "trials", "now", "best", "setting")
     for method in sweep.methods:
         trials = [one for one in news.trials if one.method == method]
         best = best_of(sweep, trials)
@@ -64,10 +55,10 @@ def state_table(sweep: Sweep, news: News, left: float | None) -> Group:
         setting = as_values(best.chosen) if best else ""
         ended = sum(one.state != "running" for one in trials)
         cells = (method, f"{ended} of {sweep.trials}{_fates(trials)}", "  ".join(now))
-        table.add_row(*map(_text, cells), Text(number(best.value if best else None), style="green"), _text(setting))
+        rows.add_row(*map(text, cells), text(number(best.value if best else None), "green"), text(setting))
     done, wanted = news.fresh
     words = f"fresh seeds: {done} of {wanted}" if wanted else f"{duration(left)} left" if left else ""
-    return Group(Text(f"{sweep.experiment.name}, {sweep.ranges.objective.words}", style="bold"), table, _text(words))
+    return Group(Text(f"{sweep.experiment.name}, {sweep.ranges.objective.words}", style="bold"), rows, text(words))
 
 
 def _fates(trials: list[Trial]) -> str:
@@ -112,30 +103,11 @@ class Lines:
 
 
 def print_outcomes(found: list[Outcome], title: str, stream: Stream = None) -> None:
-    """The table of what was found: method, trials, best value, on fresh seeds, setting.
-
-    Args:
-        found: for each method.
-        title: above the table.
-        stream: where to write, stdout if None.
-    """
-    target = stream or sys.stdout
-    table = _table("method", "trials", "best", "fresh seeds", "setting")
-    table.title, table.title_justify, table.title_style = Text(plain(title)), "left", "bold"
+    """The table of what was found: method, trials, best value, on fresh seeds, setting."""
+    rows = table("method", "trials", "best", "fresh seeds", "setting", title=title)
     for one in found:
         fates = ", ".join(f"{count} {state}" for state, count in one.tally.items() if count)
         fresh = [f"{name} {number(it.value)} {spread(it.low, it.high, it.n)}" for name, it in one.fresh.items()]
         value, setting = (number(one.best.value), as_values(one.best.chosen)) if one.best else ("-", "")
-        table.add_row(*map(_text, (one.method, fates, value, "\n".join(fresh) or "-", setting)))
-    Console(file=target, width=None if target.isatty() else 160, highlight=False).print(table)
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in headings:
-        table.add_column(heading, header_style="dim", overflow="fold")
-    return table
-
-
-def _text(words: str) -> Text:
-    return Text(plain(words))
+        rows.add_row(*map(text, (one.method, fates, value, "\n".join(fresh) or "-", setting)))
+    show(rows, stream)

@@ -81,7 +81,7 @@ def test_a_source_that_makes_more_rows_is_found_out(foreign, package, tmp_path):
 def test_what_was_made_in_time_is_compared(foreign, package, tmp_path):
     slow = "        time.sleep(600 * (step == 2))\n        value = config.seed"
     edit(package, "counter/run.py", "        value = config.seed", slow)
-    (found,) = verify(tmp_path / "results", package, minutes=0.25, both=True)
+    (found,) = verify(tmp_path / "results", package, minutes=0.1, both=True)
     assert (found.witness.outcome, found.witness.rows) == ("equal", (2, 3))
 
 

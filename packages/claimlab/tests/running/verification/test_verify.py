@@ -39,7 +39,7 @@ def test_what_the_present_source_confirmed_is_skipped(record, package, tmp_path)
     list(verify(tmp_path / "results", package))
     (again,) = verify(tmp_path / "results", package)
     assert (again.before, len(read_run(run.folder).confirmed)) == (True, 1)
-    edit(package, "counter/claims.py", "above(1,", "above(2,")
+    edit(package, "counter/claims.py", "value above 1", "value above 2")
     (further,) = verify(tmp_path / "results", package, seeds=2)
     assert (further.before, further.witness.seeds, further.witness.rows) == (False, (0, 1), (6, 6))
     assert len(read_run(run.folder).confirmed) == 2

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 
-from mechlearn.arguments import check_callable, check_kind, worded
+from mechlearn.arguments import check_callable, check_kind, check_returned, worded
 from mechlearn.environments import EnvironmentIds, batch_norms_in_train_mode, partition
 from mechlearn.functional import borrowed, call
 from mechlearn.surfaces.landscape import Landscape, Part
+
+UNREDUCED = "Build it with reduction='none' and average over everything but the examples."
 
 Batches = Iterable[tuple[Any, Tensor, EnvironmentIds]]
 """What can be iterated over more than once and yields inputs, targets and environment ids, in any order."""
@@ -98,11 +100,7 @@ def _part(predict: Callable[[Tensor], Tensor], losses: Callable[[Tensor], Tensor
 
 def _losses(loss: Loss, targets: object, count: int, output: Tensor) -> Tensor:
     losses = loss(output, targets)
-    if losses.shape != (count,):
-        raise ValueError(
-            f"`loss` should return one unreduced loss for each example, shape ({count},). Found shape {tuple(losses.shape)}. "
-            "Build it with reduction='none' and average over everything but the examples."
-        )
+    check_returned("loss", losses, "one unreduced loss for each example", count, way_out=UNREDUCED)
     return losses
 
 

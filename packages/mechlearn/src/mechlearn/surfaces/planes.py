@@ -25,6 +25,7 @@ from mechlearn.arguments import (
     check_numbers,
     check_one_of,
     check_params,
+    check_returned,
     check_shape,
     check_whole,
     worded,
@@ -32,7 +33,7 @@ from mechlearn.arguments import (
 from mechlearn.environments import EnvironmentIds
 from mechlearn.nn.stacks import dense_layers, through
 from mechlearn.params import Params, parameters_of
-from mechlearn.surfaces.model_landscape import Batches, Loss, called, check_batches, count_examples
+from mechlearn.surfaces.model_landscape import UNREDUCED, Batches, Loss, called, check_batches, count_examples
 
 Statistics = Literal["kept", "moved", "re-estimated"]
 Function = Callable[[Params], Tensor]
@@ -124,11 +125,7 @@ class _Losses(NamedTuple):
 
     def _parts(self, outputs: Any, targets: Tensor, share: Tensor) -> Tensor:  # noqa: ANN401  # what the model returns
         found = self.loss(outputs, targets)
-        if found.shape != share.shape[1:]:
-            raise ValueError(
-                f"`loss` should return one unreduced loss for each example, shape {tuple(share.shape[1:])}. Found "
-                f"{tuple(found.shape)}. Build it with reduction='none' and average over everything but the examples."
-            )
+        check_returned("loss", found, "one unreduced loss for each example", *share.shape[1:], way_out=UNREDUCED)
         return share.to(found) @ found
 
     def _summed(self, parts: Iterator[Tensor]) -> Tensor:

@@ -1,14 +1,17 @@
-"""Files of checkpoints: tensors and JSON in one file of safetensors, with a digest of the whole.
+"""Files of checkpoints: tensors and JSON in one file of safetensors, with a digest of the whole, and a journal of rows.
 
-The file before is kept: where the last one is damaged, a seed goes on from that.
+The file before is kept: where the last one is damaged, a seed goes on from that. Rows and what loops kept are appended to the
+journal, each once, so that a checkpoint of a long seed costs what one of a short seed does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,7 @@ import numpy as np
 from claimlab.errors import LabError
 from claimlab.running.storage import write_atomically
 
-FORMAT = 1
+FORMAT = 2
 """Of the JSON in a checkpoint."""
 
 BLANK = b"0" * 64
@@ -53,25 +56,75 @@ def previous(path: Path) -> Path:
     return path.with_name(path.name.replace(".checkpoint.", ".checkpoint-before."))
 
 
+def files_of(path: Path) -> tuple[Path, Path, Path]:
+    """Return the files of a checkpoint: itself, the one before, and their journal."""
+    return path, previous(path), path.with_name(path.name.replace(".checkpoint.safetensors", ".checkpoint.jsonl"))
+
+
 def checkpoints(folder: Path, seed: int) -> list[Path]:
-    """All of a seed's, of any source."""
-    return sorted(folder.glob(f"seed-{seed}-*.checkpoint*.safetensors"))
+    """All files of a seed's, of any source."""
+    return sorted(folder.glob(f"seed-{seed}-*.checkpoint*"))
+
+
+class Journal:
+    """Lines of JSON that are written once: a checkpoint says how many bytes of them count, and their digest.
+
+    Args:
+        path: the checkpoint's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, files_of(path)[2]
+        self._size, self._digest = 0, hashlib.sha256()
+
+    def add(self, entries: Iterable[object]) -> dict[str, Any]:
+        """Write entries behind those that count, and return what a checkpoint says of them all."""
+        with _in_words(self._path):
+            data = "".join(json.dumps(one) + "\n" for one in entries).encode()
+            if data:
+                self._append(data)
+        return {"bytes": self._size, "digest": self._digest.hexdigest()}
+
+    def _append(self, data: bytes) -> None:
+        if not self._size:
+            self._file.unlink(missing_ok=True)
+        with self._file.open("r+b" if self._size else "xb") as file:
+            file.truncate(self._size)  # a killed process may have written more than its last checkpoint says
+            file.seek(self._size)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        self._size += len(data)
+        self._digest.update(data)
+
+    def back_to(self, path: Path, said: Mapping[str, Any]) -> list[Any]:
+        """Return the entries that count for a checkpoint; the next ones are written behind these."""
+        with _as_written(path):
+            data = self._file.read_bytes()[: said["bytes"]] if said["bytes"] else b""
+            digest = hashlib.sha256(data)
+            if digest.hexdigest() != said["digest"]:
+                raise ValueError(f"the digest of {self._file.name} is another")
+            entries = [json.loads(line) for line in data.splitlines()]
+        self._size, self._digest = len(data), digest
+        return entries
 
 
 def write(path: Path, content: Content) -> None:
-    """Replaces a checkpoint atomically, and keeps the one that was there.
-
-    Raises:
-        LabError: it cannot be written; the one before is still there.
-    """
-    try:
+    """Replaces a checkpoint atomically, and keeps the one that was there."""
+    with _in_words(path):
         data = _bytes(content)
-    except TypeError as error:
-        raise LabError(f"what a loop keeps must be JSON, but found: {error}; convert it first") from error
-    try:
         if path.exists():
             path.replace(previous(path))
         write_atomically(path, data)
+
+
+@contextlib.contextmanager
+def _in_words(path: Path) -> Generator[None]:
+    """Says what cannot be written."""
+    try:
+        yield
+    except TypeError as error:
+        raise LabError(f"what a loop keeps must be JSON, but found: {error}; convert it first") from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LabError(
@@ -80,21 +133,23 @@ def write(path: Path, content: Content) -> None:
 
 
 def read(path: Path, identity: Identity) -> Content:
-    """Reads a checkpoint.
-
-    Raises:
-        LabError: it is not as it was written, or something else made it; the sentence names the file and what differs.
-    """
-    try:
+    """Reads a checkpoint."""
+    with _as_written(path):
         content = _content(path.read_bytes())
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise LabError(f"a checkpoint must be as it was written, but {path} is not ({error}); it is not used") from error
     for key, ours in identity.items():
         theirs = content.identity.get(key)
         if theirs != ours:
             found = f"but {path} has {key} {_short(theirs)} instead of {_short(ours)}"
             raise LabError(f"a seed goes on from a checkpoint of its own kind, {found}; it is not used")
     return content
+
+
+@contextlib.contextmanager
+def _as_written(path: Path) -> Generator[None]:
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise LabError(f"a checkpoint must be as it was written, but {path} is not ({error}); it is not used") from error
 
 
 def _bytes(content: Content) -> bytes:

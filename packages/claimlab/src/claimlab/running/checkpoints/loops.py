@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from typing import Any, TypeVar
 
 from claimlab.errors import LabError, TimeIsUp
 from claimlab.rows import Row
-from claimlab.running.checkpoints.files import Content, Identity, previous, read, write
+from claimlab.running.checkpoints.files import Content, Identity, Journal, previous, read, write
 from claimlab.running.checkpoints.state import is_generator, packed, restore, state_of, unpacked
 from claimlab.running.checkpoints.surroundings import Surroundings, name_of, surround, surroundings
 
@@ -50,6 +51,8 @@ class _Loop:
     finished: bool = False
     state: Any = None
     around: Surroundings | None = None
+    written: int = 0
+    """How many of its values are in the journal."""
 
 
 class Keeper:
@@ -75,27 +78,36 @@ class Keeper:
         self._parts: dict[str, tuple[Any, ...]] = {}
         self._held: dict[str, int] = {}
         self._returned: set[str] = set()  # loops that were put back and have not gone on since
-        found = self._found(on_notice)
-        if found:
-            self.rows, self.seconds = found.facts["rows"], found.facts["seconds"]
-            known = found.facts["around"]
-            self._loops = {
-                name: _Loop(**{**loop, "around": known.get(loop["around"])}) for name, loop in found.facts["loops"].items()
-            }
-            self._tensors = dict(found.tensors)
+        self._journal, self._written = Journal(path), 0
+        if self._recover(on_notice):
             on_notice(f"goes on from its checkpoint: {len(self.rows)} rows and {self.seconds:.0f} s are kept")
         self._found_loops = {name for name, loop in self._loops.items() if loop.around is not None}
         self._start = time.perf_counter() - self.seconds
         self._next = time.perf_counter() + every
 
-    def _found(self, on_notice: Callable[[str], None]) -> Content | None:
+    def _recover(self, on_notice: Callable[[str], None]) -> bool:
+        """Take up what the last checkpoint that is whole holds; say whether there is one."""
         for path in (self._path, previous(self._path)):
             if path.exists():
                 try:
-                    return read(path, self._identity)
+                    found = read(path, self._identity)
+                    self._take_up(found, self._journal.back_to(path, found.facts["journal"]))
                 except LabError as error:
                     on_notice(str(error))
-        return None
+                else:
+                    return True
+        return False
+
+    def _take_up(self, found: Content, entries: list[tuple[str | None, Any]]) -> None:
+        self.seconds, known = found.facts["seconds"], found.facts["around"]
+        values = defaultdict[str | None, list[Any]](list)
+        for name, value in entries:
+            values[name].append(value)
+        self.rows, self._tensors = values[None], dict(found.tensors)
+        self._written = len(self.rows)
+        for name, loop in found.facts["loops"].items():
+            around, kept = known.get(loop["around"]), values[name]
+            self._loops[name] = _Loop(loop["done"], kept, loop["finished"], loop["state"], around, len(kept))
 
     @property
     def under_way(self) -> bool:
@@ -103,11 +115,7 @@ class Keeper:
         return any(not self._loops[name].finished for name in self._parts)
 
     def open(self, name: str, parts: tuple[Any, ...]) -> Saved:
-        """The loop of a name, which within a part of the seed begins with the part's.
-
-        Raises:
-            LabError: the seed has opened it before, or another loop holds parts.
-        """
+        """The loop of a name, which within a part of the seed begins with the part's."""
         name = WITHIN.join((*self.within, name))
         self._refuse_within_another(name)
         if name in self._parts:
@@ -118,11 +126,7 @@ class Keeper:
         return saved
 
     def hold(self, name: str, parts: tuple[Any, ...]) -> None:
-        """Puts parts back where the checkpoint has them, and keeps them from now on.
-
-        Raises:
-            LabError: another loop holds parts, or the checkpoint has fewer than these.
-        """
+        """Puts parts back where the checkpoint has them, and keeps them from now on."""
         if parts:
             self._refuse_within_another(name)
         loop, before = self._loops[name], self._held.get(name, 0)
@@ -170,11 +174,7 @@ class Keeper:
                 raise LabError(f"{rule}, but found {name!r} within {other!r}; {way_out}, or keep one of them")
 
     def write_if_due(self) -> None:
-        """Writes everything, if it is time.
-
-        Raises:
-            TimeIsUp: it was the last time.
-        """
+        """Writes everything, if it is time."""
         start, over = time.perf_counter(), time.time() >= self._until
         if start < self._next and not over:
             return
@@ -187,8 +187,11 @@ class Keeper:
         around = {name: name_of(one.around) for name, one in self._loops.items() if one.around is not None}
         facts = {
             "seconds": start - self._start,
-            "rows": self.rows,
-            "loops": {name: {**vars(one), "around": around.get(name)} for name, one in self._loops.items()},
+            "journal": self._append_news(),
+            "loops": {
+                name: {"done": one.done, "finished": one.finished, "state": one.state, "around": around.get(name)}
+                for name, one in self._loops.items()
+            },
             "around": {around[name]: self._loops[name].around for name in around},
         }
         write(self._path, Content(self._identity, facts, tensors))
@@ -196,6 +199,15 @@ class Keeper:
         self._next = time.perf_counter() + (max(self._every, took / SHARE) if self._every else 0.0)
         if over:
             raise TimeIsUp
+
+    def _append_news(self) -> dict[str, Any]:
+        """Append what the journal does not have, values by their loop and rows, and return what it says of itself."""
+        news = [(name, value) for name, loop in self._loops.items() for value in loop.values[loop.written :]]
+        said = self._journal.add([*news, *((None, row) for row in self.rows[self._written :])])
+        self._written = len(self.rows)
+        for loop in self._loops.values():
+            loop.written = len(loop.values)
+        return said
 
     def let_go(self, name: str, whole: bool = False) -> None:
         """Holds of a loop only what its generators have come to, as others may go on drawing from them; or all its parts.

@@ -32,9 +32,6 @@ def state_of(part: object) -> object:
     Args:
         part: a module, an optimiser, a schedule, or anything with `state_dict` and `load_state_dict`; a tensor; a generator of
             torch, of numpy or of `random`; a list of numbers, texts and the like.
-
-    Raises:
-        LabError: it is none of these.
     """
     if isinstance(part, random.Random):
         return part.getstate()
@@ -78,11 +75,7 @@ def is_generator(part: object) -> bool:
 
 
 def packed(value: object, tensors: dict[str, Any], name: str) -> Any:  # noqa: ANN401  # one return a kind
-    """A value as JSON; its tensors and arrays go to `tensors`, by name.
-
-    Raises:
-        LabError: a value of another kind.
-    """
+    """A value as JSON; its tensors and arrays go to `tensors`, by name."""
     if value is None or (isinstance(value, bool | int | float | str) and type(value) in (type(None), bool, int, float, str)):
         return value
     if isinstance(value, np.generic):

@@ -78,12 +78,7 @@ class Modules:
 
 
 def reached(modules: Modules, experiment: str) -> list[str]:
-    """Return the modules that an experiment's rows can depend on, sorted; its own `__init__` is not among them.
-
-    Args:
-        modules: those of the project's packages.
-        experiment: the module that defines it.
-    """
+    """Return the modules that an experiment's rows can depend on, sorted; its own `__init__` is not among them."""
     found, waiting = {f"{LAB}.{name}" for name in CORE}, [*_roots(modules, experiment)]
     while waiting:
         module = waiting.pop()
@@ -148,9 +143,10 @@ def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
 
 @functools.lru_cache(maxsize=4096)
 def _exported(content: bytes) -> dict[str, tuple[str, str]]:
-    """Return where a module's imported names come from, by the name that they have in it."""
+    """Return where a module's imported names come from, by the name that they have in it; lazy ones, too."""
     found: dict[str, tuple[str, str]] = {}
-    for node in parsed(content).body:
+    body = parsed(content).body
+    for node in (*body, *(inner for one in body if isinstance(one, ast.If) for inner in one.body)):
         if isinstance(node, ast.ImportFrom):
             found |= {alias.asname or alias.name: (node.module or "", alias.name) for alias in node.names}
     return found

@@ -34,15 +34,7 @@ class Code:
 
 
 def code_of(package: str, experiment: str | None = None) -> Code:
-    """Commit of a package's top-level package, and the digest of what an experiment's rows depend on.
-
-    Args:
-        package: that holds experiments.
-        experiment: its name; no digest is made where there is none.
-
-    Raises:
-        LabError: there is no such package, or it has no such experiment.
-    """
+    """Commit of a package's top-level package, and the digest of what an experiment's rows depend on."""
     commit, changes = _commit(folder_of(package))
     return Code(commit, changes, None if experiment is None else source_digest(package, experiment))
 
@@ -52,9 +44,6 @@ def source_digest(package: str, experiment: str) -> str:
 
     Docstrings, comments, layout and the messages of `raise` are not part of it (`syntax.meaning`), nor are modules that its
     `run`, presets and ranges do not reach (`reach.reached`).
-
-    Raises:
-        LabError: there is no such package, or it has no such experiment.
     """
     modules = Modules(tuple((top, folder_of(top)) for top in sources(package)))
     place = next((one.module for one in listing(package) if one.name == experiment), None)
@@ -72,11 +61,7 @@ def source_digest(package: str, experiment: str) -> str:
 
 
 def sources(package: str) -> tuple[str, ...]:
-    """The top-level packages whose code counts: a package's own, those in its `SOURCES = ("name", ...)`, and the lab's.
-
-    Raises:
-        LabError: there is no such package.
-    """
+    """The top-level packages whose code counts: a package's own, those in its `SOURCES = ("name", ...)`, and the lab's."""
     top, *inner = package.split(".")
     named = _named(folder_of(package).joinpath(*inner, "__init__.py"))
     return tuple(dict.fromkeys((top, *named, __name__.partition(".")[0])))
@@ -89,11 +74,7 @@ def _named(path: Path) -> tuple[str, ...]:
 
 
 def folder_of(package: str) -> Path:
-    """Where a package's top-level package lies.
-
-    Raises:
-        LabError: there is no such package.
-    """
+    """Where a package's top-level package lies."""
     top = package.partition(".")[0]
     spec = find_spec(top)
     if spec is None or not spec.submodule_search_locations:

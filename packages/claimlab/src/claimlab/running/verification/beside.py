@@ -24,8 +24,6 @@ from claimlab.running.rowfiles import read_partial
 
 CHILD = """
 import dataclasses, importlib, json, sys, time
-import torch
-torch.set_num_threads(1)
 lab, name, package, preset, values, seed, path = json.loads(sys.stdin.read())
 try:
     tools = importlib.import_module(lab)
@@ -43,6 +41,8 @@ except ModuleNotFoundError:  # the first sources had a module an experiment
 known = {field.name for field in dataclasses.fields(make)}  # records were given the fields that came later
 values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key in known}
 config = make(**values)
+if "torch" in sys.modules:
+    sys.modules["torch"].set_num_threads(1)
 start = time.perf_counter()
 with open(path, "w", encoding="utf-8") as file:
     for row in run(config):
@@ -54,17 +54,7 @@ with open(path, "w", encoding="utf-8") as file:
 
 
 def made_beside(commit: str, recipe: Recipe, seed: int, minutes: float | None = None) -> tuple[list[Row], bool]:
-    """The rows of a seed as a commit's source makes them here, and whether it made them all in time.
-
-    Args:
-        commit: of the checkout that holds the package.
-        recipe: what was run, as recorded.
-        seed: which.
-        minutes: after which it is stopped.
-
-    Raises:
-        LabError: the commit's source cannot be had, or fails.
-    """
+    """The rows of a seed as a commit's source makes them here, and whether it made them all in time."""
     with tempfile.TemporaryDirectory() as folder:
         lab, there = unpack(commit, recipe.package, Path(folder, "src"))
         path = Path(folder, "rows.jsonl")
@@ -78,9 +68,6 @@ def unpack(commit: str, package: str, target: Path) -> tuple[str, str]:
 
     Returns:
         The module of the lab that loads experiments there, and the package's name there.
-
-    Raises:
-        LabError: the package stands in no checkout, or the checkout knows no such commit.
     """
     source = folder_of(package)
     target.mkdir()

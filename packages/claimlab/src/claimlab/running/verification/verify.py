@@ -66,10 +66,6 @@ def verify(
         both: whether rows that differ from those recorded are compared with what the recording source makes here, too: training
             amplifies how another kind of processor rounds.
         on_event: told of everything that happens.
-
-    Raises:
-        UsageError: the directory does not exist or holds no record, or fewer than one seed or no time is asked for.
-        LabError: a record's files cannot be read.
     """
     if seeds < 1:
         raise UsageError(f"a witness makes at least one seed, but found --seeds {seeds}; leave it out for one")
@@ -87,11 +83,7 @@ def verify(
 
 
 def _records(directory: Path) -> list[Run]:
-    """The records below a folder.
-
-    Raises:
-        UsageError: it does not exist, or there is none.
-    """
+    """The records below a folder."""
     way_out = "name theirs: results, unless the command run --record had another --out"
     if not directory.is_dir():
         raise UsageError(f"records to verify must lie in a folder, but {directory} is none; {way_out}")
@@ -175,9 +167,6 @@ def _beside(
 
     Returns:
         the comparison, and the commits.
-
-    Raises:
-        LabError: one of those sources is not to be had, fails, or makes no row in time.
     """
     commits = {seed: made.code for made in run.made for seed in made.seeds}
     earlier, ended = dict[int, list[Row]](), set[int]()
@@ -197,11 +186,7 @@ def _beside(
 def _made_again(
     run: Run, code: Code, seeds: Sequence[int], minutes: float | None, on_event: OnEvent
 ) -> tuple[dict[int, list[Row]], dict[int, Made]]:
-    """The rows of some seeds, made now, and where those come from that were made whole before time ran out.
-
-    Raises:
-        LabError: a seed failed.
-    """
+    """The rows of some seeds, made now, and where those come from that were made whole before time ran out."""
     recipe, finished = run.recipe, dict[int, Made]()
     with tempfile.TemporaryDirectory() as folder:
         partials = {seed: Path(folder, f"{seed}.jsonl") for seed in seeds}

@@ -13,7 +13,7 @@ from claimlab.running.runfiles import run_folders
 from claimlab.running.storage import is_locked, locked
 from claimlab.running.watching.status import STATUS
 
-HALF = ("seed-*.partial.jsonl", "seed-*.checkpoint*.safetensors", STATUS)
+HALF = ("seed-*.partial.jsonl", "seed-*.checkpoint*", STATUS)
 """What a run leaves that did not come to its end."""
 
 
@@ -27,17 +27,7 @@ class Leftover:
 
 
 def clean(directory: Path, older: bool, half: bool, dry_run: bool) -> list[Leftover]:
-    """Removes what may go below a folder of runs, of no run that a process writes now.
-
-    Args:
-        directory: the folder.
-        older: seeds that another source made.
-        half: half seeds and their checkpoints.
-        dry_run: remove nothing, only say what would go.
-
-    Raises:
-        UsageError: the directory does not exist, or nothing was named.
-    """
+    """Removes what may go below a folder of runs, of no run that a process writes now."""
     if not directory.is_dir():
         raise UsageError(f"what is cleaned is a folder of runs, but {directory} is none; name another")
     if not (older or half):
@@ -51,8 +41,7 @@ def clean(directory: Path, older: bool, half: bool, dry_run: bool) -> list[Lefto
 
 
 def _folders(directory: Path) -> list[Path]:
-    found = {*run_folders(directory), *(path.parent for pattern in HALF for path in directory.rglob(pattern))}
-    return sorted(folder for folder in found if folder.parent.name != OLDER)
+    return [folder for folder in run_folders(directory, ("run.json", *HALF)) if folder.parent.name != OLDER]
 
 
 def _older(folder: Path) -> Iterator[Path]:

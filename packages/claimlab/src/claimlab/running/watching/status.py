@@ -79,13 +79,7 @@ class Going:
 
 @contextlib.contextmanager
 def told(plan: Plan, folder: Path, on_event: OnEvent) -> Generator[OnEvent, None, None]:
-    """Writes down where a run is as it goes on, and how it ended; nothing is left of one that came to its end.
-
-    Args:
-        plan: what is computed.
-        folder: the run's; it exists and is locked.
-        on_event: told of everything, too.
-    """
+    """Writes down where a run is as it goes on, and how it ended; nothing is left of one that came to its end."""
     start, last = time.monotonic(), [0.0]
     going = Going(plan.experiment.name, plan.words, plan.seeds, started=now())
 
@@ -149,15 +143,11 @@ class Status:
 
 
 def status(directory: Path) -> list[Status]:
-    """The state of every run below a folder, by name.
-
-    Raises:
-        UsageError: the directory does not exist.
-    """
+    """The state of every run below a folder, by name."""
     if not directory.is_dir():
         raise UsageError(f"the status is that of a folder of runs, but {directory} is none; the command run makes one")
-    folders = {*run_folders(directory), *(path.parent for path in directory.rglob(STATUS))}
-    found = [_status(folder) for folder in sorted(folders) if folder.parent.name != OLDER]
+    folders = run_folders(directory, ("run.json", STATUS))
+    found = [_status(folder) for folder in folders if folder.parent.name != OLDER]
     return sorted(found, key=lambda one: (one.name, one.label, str(one.folder)))
 
 

@@ -25,11 +25,7 @@ Tool = Literal["tensorboard", "mlflow"]
 
 @contextlib.contextmanager
 def json_lines(path: Path) -> Generator[OnEvent, None, None]:
-    """Adds each event to a file as a line of JSON with its time.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Adds each event to a file as a line of JSON with its time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a", encoding="utf-8")
@@ -55,15 +51,9 @@ class Tracker(Protocol):
 
 @contextlib.contextmanager
 def tracked(tool: Tool, plan: Plan, folder: Path) -> Generator[OnEvent, None, None]:
-    """Sends the numbers of each seed's rows to a tool as they are made; what is text in a row becomes part of a number's name.
+    """Sends the numbers of each seed's rows to a tool as they are made; a row's texts become part of a number's name.
 
-    Args:
-        tool: which; its files lie below the run's folder (TensorBoard) or below `mlruns` beside it (MLflow).
-        plan: what is computed.
-        folder: the run's.
-
-    Raises:
-        ModuleNotFoundError: the tool is not installed.
+    TensorBoard's files lie below the run's folder, MLflow's below `mlruns` beside it.
     """
     open_ = {"tensorboard": _tensorboard, "mlflow": _mlflow}[tool](plan, folder)
     tails: dict[int, _Tail] = {}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 from claimlab.running.workers.stopping import stop_if_asked
 from claimlab.running.workers.worker import Event, Job
@@ -18,31 +18,20 @@ Main = Callable[[Job, Connection], None]
 """What a worker does with its job; every worker can import it."""
 
 
-@runtime_checkable
 class Worker(Protocol):
-    """A process that does a job, here or on another machine, as its parent sees it."""
+    """A process that does a job, here or on another machine, as its parent sees it.
+
+    Its connection is ready when it has something to say: `next_event`, which of one that died without a word is what is to be
+    said of it. `kill` ends it at once, and the rows that it has written are whole. `end` waits for its end, not for ever.
+    """
 
     @property
-    def job(self) -> Job:
-        """What it does."""
-        ...
-
+    def job(self) -> Job: ...  # noqa: D102
     @property
-    def connection(self) -> Any:  # noqa: ANN401  # what `multiprocessing.connection.wait` takes
-        """Is ready when it has something to say."""
-        ...
-
-    def next_event(self) -> Event:
-        """What it says next; what is to be said of it where it died without a word."""
-        ...
-
-    def kill(self) -> None:
-        """Ends it at once; the rows that it has written are whole."""
-        ...
-
-    def end(self) -> None:
-        """Waits for its end, not for ever, and lets go of it."""
-        ...
+    def connection(self) -> Any: ...  # noqa: ANN401, D102  # what `multiprocessing.connection.wait` takes
+    def next_event(self) -> Event: ...  # noqa: D102
+    def kill(self) -> None: ...  # noqa: D102
+    def end(self) -> None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -66,15 +55,7 @@ W = TypeVar("W", bound=Worker)
 
 
 def ready(running: Sequence[W], end: float | None = None) -> list[W]:
-    """The workers that have something to say, as soon as one has; none where time is up.
-
-    Args:
-        running: some.
-        end: when it is, by `time.monotonic`; never if None.
-
-    Raises:
-        Stop: a signal asks for it, one too whose own `Stop` was lost.
-    """
+    """The workers that have something to say, as soon as one has; none where time is up."""
     found = list[object]()
     while not found and (end is None or time.monotonic() <= end):
         stop_if_asked()

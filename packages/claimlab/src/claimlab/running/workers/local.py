@@ -38,9 +38,6 @@ def run_jobs(
         engine: where, and how many at once.
         on_event: told of everything that happens.
         limit: seconds after which whatever still runs is ended; its partial file stays as far as it has come.
-
-    Raises:
-        LabError: a job raised an error or its process died; raised after the others have ended.
     """
     waiting, running, failures = deque(jobs), list[Worker](), list[Event]()
     end = None if limit is None else time.monotonic() + limit
@@ -122,10 +119,6 @@ def width_for(seeds: int, room: int) -> int:
 
     Three seeds on two cores take twice one's time two at a time, for a core is idle in the end, and one and a half times three
     at a time. More than that many processes would cost memory for less.
-
-    Args:
-        seeds: how many there are to be computed.
-        room: cores.
     """
 
     def time_taken(processes: int) -> float:
@@ -136,12 +129,7 @@ def width_for(seeds: int, room: int) -> int:
 
 
 def start(job: Job, main: Main = work) -> Child:
-    """Starts a process for a job.
-
-    Args:
-        job: what it does.
-        main: its main function, which a new process can import.
-    """
+    """Starts a process for a job."""
     context = multiprocessing.get_context("spawn")  # forking a process that has torch's threads can hang
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=main, args=(job, sender), name=f"{job.experiment} seed {job.seed}")

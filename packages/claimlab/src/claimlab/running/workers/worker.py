@@ -110,13 +110,7 @@ class Job:
 def work(
     job: Job, connection: Connection, seen: Callable[[Experiment[Any]], Experiment[Any]] = lambda experiment: experiment
 ) -> None:
-    """The worker's main function.
-
-    Args:
-        job: what it does.
-        connection: to its parent.
-        seen: from the job's experiment to what runs in its place, such as one training of it.
-    """
+    """The worker's main function."""
     hear_nothing()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # stdout belongs to the parent's verdicts or JSON
@@ -212,11 +206,7 @@ def _keeper(job: Job, connection: Connection) -> Keeper | None:
 
 
 def _as_recorded(row: Row, recorded: Row, job: Job, place: int) -> Row:
-    """The recorded row, with its own time, where the row that was made again is equal to it.
-
-    Raises:
-        LabError: it is not: what the loop keeps is not all that it needs.
-    """
+    """The recorded row, with its own time, where the row that was made again is equal to it."""
     if {**row, "seconds": 0} != {**recorded, "seconds": 0}:
         keys = [key for key in {**recorded, **row} if key != "seconds" and row.get(key) != recorded.get(key)]
         what = f"row {place} has {keys[0]} {row.get(keys[0])!r} instead of {recorded.get(keys[0])!r}"

@@ -130,7 +130,13 @@ def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
     _check_types(kind, module, tensors, target)
     # Read into a copy first: safetensors fills tensor by tensor, and may meet one of another shape half way.
     read = copy.deepcopy(module)
-    library.load_model(read, str(target))
+    try:
+        library.load_model(read, str(target))
+    except RuntimeError as error:  # torch's, on names and shapes
+        found = " ".join(str(error).split()).rstrip(".")
+        raise RuntimeError(
+            f"A {kind} should have the tensors of its file. Found {found}, in {target}. Make it as it was saved."
+        ) from error
     module.load_state_dict(read.state_dict())
     return module
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from mechlearn.arguments import check_callable, check_flag, check_kind, check_whole
+from mechlearn.arguments import check_callable, check_flag, check_kind, check_returned, check_whole
 from mechlearn.trajectories import Trajectories
 
 
@@ -47,6 +47,6 @@ def encoded(
 
 def _encode(encoder: Callable[[Tensor], Tensor], frames: Tensor) -> Tensor:
     latents = encoder(frames)
-    if len(latents) != len(frames):
-        raise ValueError(f"`encoder` should return one latent for each of {len(frames)} frames. Found {len(latents)}.")
+    own = getattr(latents, "shape", ())[1:]
+    check_returned("encoder", latents, "one latent for each frame", len(frames), *own, floats=False)
     return latents if latents.requires_grad else latents.clone()  # an encoder may return the same memory each time

@@ -34,9 +34,6 @@ class Wish:
         address: HOST:PORT of the cluster's head; the environment's RAY_ADDRESS, or this machine's cluster, if empty.
         cpus: cores of each.
         gpus: of each; a fraction shares one.
-
-    Raises:
-        UsageError: no core and no GPU, or less than none of one.
     """
 
     address: str = ""
@@ -55,11 +52,6 @@ def cluster(wish: Wish) -> Generator[Engine, None, None]:
 
     Args:
         wish: what each is to have; where the cluster is.
-
-    Raises:
-        UsageError: no machine of the cluster has as much.
-        LabError: there is no such cluster.
-        ModuleNotFoundError: Ray is not installed.
     """
     import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `cluster`
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
@@ -77,11 +69,7 @@ def cluster(wish: Wish) -> Generator[Engine, None, None]:
 
 
 def _connect(ray: Any, address: str) -> None:  # noqa: ANN401  # the module
-    """Joins the cluster, and keeps the signals' handlers, which Ray replaces.
-
-    Raises:
-        LabError: there is none.
-    """
+    """Joins the cluster, and keeps the signals' handlers, which Ray replaces."""
     wanted = address or os.environ.get("RAY_ADDRESS", "auto")
     way_out = "start one with `ray start --head`, or name it: --on ray:HOST:PORT"
     host, _, port = wanted.rpartition(":")
@@ -106,11 +94,7 @@ def _in_main_thread() -> bool:
 
 
 def _room(ray: Any, wish: Wish) -> int:  # noqa: ANN401
-    """How many tasks the cluster has room for at once.
-
-    Raises:
-        UsageError: not for one.
-    """
+    """How many tasks the cluster has room for at once."""
     nodes = [one["Resources"] for one in ray.nodes() if one["Alive"]]
     wanted = {name: float(value) for name, value in (("CPU", wish.cpus), ("GPU", wish.gpus)) if value}
     for name, option, words in (("GPU", "gpus", "GPUs"), ("CPU", "cpus", "cores")):

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
+from claimlab.running.checkpoints.files import files_of
 from claimlab.running.provenance.source_tree import source_digest
 from claimlab.running.workers.engine import Main
 from claimlab.running.workers.worker import Event, Job
@@ -65,8 +66,8 @@ def work_there(job: Job, main: Main, office: Any, key: str) -> None:  # noqa: AN
             return
         main(mine, cast("Any", post))
         if not shared and mine.checkpoint is not None and post.last != "kept":
-            for path in mine.checkpoint.parent.glob(f"{mine.checkpoint.name}*"):
-                path.unlink()
+            for path in files_of(mine.checkpoint):
+                path.unlink(missing_ok=True)
 
 
 def _strange_source(job: Job) -> str:
@@ -105,11 +106,7 @@ class Post:
         self.last = ""
 
     def send(self, event: Event) -> None:
-        """Posts an event and waits until it has arrived, so that none is lost with its worker.
-
-        Raises:
-            BrokenPipeError: nobody is there any more.
-        """
+        """Posts an event and waits until it has arrived, so that none is lost with its worker."""
         import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
 
         lines, self.last = b"", event.kind

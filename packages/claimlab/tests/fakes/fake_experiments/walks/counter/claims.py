@@ -1,6 +1,6 @@
 """What is claimed of counting."""
 
-from claimlab import Claim, Measurement, Rows, above, below, bootstrap
+from claimlab import Claim, Measurement, Rows, bootstrap, condition
 
 
 def final(rows: Rows) -> Measurement:
@@ -15,7 +15,7 @@ CLAIMS = (
         source="figure 0",
         printed="about 1",
         measure=final,
-        condition=above(1, of="last value"),
+        condition=condition("last value above 1"),
     ),
     Claim(
         id="counter.low",
@@ -23,7 +23,7 @@ CLAIMS = (
         text="It ends low & slow.",
         source="table 0",
         measure=final,
-        condition=below(0, of="last value"),
+        condition=condition("last value below 0"),
         tried="Smaller <steps>.",
     ),
     Claim(
@@ -32,6 +32,6 @@ CLAIMS = (
         source="table 1",
         printed="9",
         measure=final,
-        condition=above(-1, of="last value").at("paper"),
+        condition=condition("last value above -1").at("paper"),
     ),
 )
