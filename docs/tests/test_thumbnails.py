@@ -21,14 +21,15 @@ def thumbnails():
     return module
 
 
-def test_each_picture_is_shown_and_small():
+def test_each_picture_is_shown_and_small(thumbnails):
     shown = [
         name
         for readme in ROOT.glob("packages/zoo/src/mechlearn_zoo/experiments/*/*/README.md")
         for name in re.findall(r"docs/gallery/rows/([\w-]+)\.png\)", readme.read_text())
     ]
     assert sorted(shown) == sorted(path.stem for path in PLACE.glob("*.png"))
-    assert sorted(shown) == [one.name for one in listing("mechlearn_zoo.experiments")]
+    recorded = thumbnails.recorded()
+    assert sorted(shown) == [one.name for one in listing("mechlearn_zoo.experiments") if one.name in recorded]
     assert max(path.stat().st_size for path in PLACE.glob("*.png")) < 60_000
 
 

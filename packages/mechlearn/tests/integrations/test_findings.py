@@ -12,8 +12,8 @@ def test_the_probability_of_a_count_is_that_of_coins():
     signs = Signs(5, 5, -0.1)
     assert not signs.rare(1)  # 2 / 32, as there are two halves
     assert Signs(6, 6, -0.1).rare(1)
-    assert Signs(9, 10, 0).rare(2)  # 44 / 1024
-    assert not Signs(9, 10, 0).rare(3)
+    assert Signs(9, 10, 0.0).rare(2)  # 44 / 1024
+    assert not Signs(9, 10, 0.0).rare(3)
     assert not Signs(0, 0, math.nan).rare(1)
 
 

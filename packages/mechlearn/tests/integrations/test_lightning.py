@@ -120,6 +120,7 @@ def test_ids_may_be_a_function_of_the_batch(tmp_path):
     assert list(found.history[0].sources) == [0, 1]
 
 
+@pytest.mark.usefixtures("as_installed")
 def test_missing_ids_and_names_are_told():
     from mechlearn.integrations import lightning
 

@@ -100,6 +100,7 @@ def test_the_panel_shows_each_source():
         (lambda x: x[:, 0], [["a", "b"]] * 8, "hashable"),
     ],
 )
+@pytest.mark.usefixtures("as_installed")
 def test_bad_batches_are_told(losses_of, ids, said):
     model = nn.Linear(2, 1)
     sources = SourceWatch(model, lambda x: losses_of(model(x)))
@@ -108,6 +109,7 @@ def test_bad_batches_are_told(losses_of, ids, said):
     assert sources.history == []
 
 
+@pytest.mark.usefixtures("as_installed")
 def test_bad_settings_are_told():
     with pytest.raises(TypeError, match="`losses_of` should be a function"):
         SourceWatch(nn.Linear(1, 1), 3)

@@ -207,6 +207,7 @@ def test_bad_ids_are_told(change, said, tmp_path):
         trained(tmp_path, True, rows=rows, per_device_train_batch_size=64)
 
 
+@pytest.mark.usefixtures("as_installed")
 def test_a_batch_without_ids_and_a_class_that_is_none_are_told(tmp_path):
     from mechlearn.integrations.transformers import watched
 

@@ -1,4 +1,4 @@
-"""The control of every run with privileged contexts: the same run with those of other questions."""
+"""The control of every run with privileged contexts: the same run with another question's context."""
 
 from collections.abc import Hashable, Sequence
 from typing import TypeVar, cast

@@ -1,4 +1,4 @@
-"""How far a student's next tokens are from those of a teacher that sees a privileged context, token by token."""
+"""The divergence of a student from a teacher that sees a privileged context, token by token."""
 
 import math
 import warnings

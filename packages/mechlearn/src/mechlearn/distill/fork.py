@@ -82,7 +82,7 @@ class Fork:
                 self._best[branch] = self._best[branch]._replace(score=score, step=self._steps, state=_copied(module))
 
     def choose(self) -> Chosen:
-        """Return the branch with the better held-out score so far; of equal ones the twin."""
+        """Return the branch with the better held-out score, or the twin if both are equal."""
         gain = self._best["model"].score - self._best["twin"].score
         return self._best["model" if gain > 0 else "twin"]._replace(gain=gain)
 

@@ -120,7 +120,7 @@ def _named(half: Half, known: Sequence[Hashable]) -> list[str]:
 
 def _few(half: Half) -> list[str]:
     """Return the sources that would not be named if each of their cosines were negative."""
-    return [str(s) for s, own in half.sources.items() if not Signs(own.count, own.count, 0).rare(len(half.sources))]
+    return [str(s) for s, own in half.sources.items() if not Signs(own.count, own.count, 0.0).rare(len(half.sources))]
 
 
 def _half(history: Sequence[Measurement], when: str, sources: Sequence[Hashable]) -> Half:

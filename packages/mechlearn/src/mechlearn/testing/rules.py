@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mechlearn.agreement import Combined, Rule, Statistics, combine
-from mechlearn.agreement.rules import STANDARD_ERRORS
+from mechlearn.agreement.rules import EACH, STANDARD_ERRORS
 
 Theorem = Literal["order", "copies", "scale", "sign", "unanimity"]
 """What a rule may be exempt from, where it says so itself:
@@ -20,7 +20,7 @@ sign: the opposite gradients give the opposite result, through the same mask.
 unanimity: where all environments have one gradient, the result is that gradient.
 """
 
-_NEEDS = frozenset(Statistics._fields[2:]) - STANDARD_ERRORS
+_NEEDS = frozenset(Statistics._fields[2:]) - STANDARD_ERRORS - EACH
 _SHAPES = ((4, 3), (5,), ())
 
 

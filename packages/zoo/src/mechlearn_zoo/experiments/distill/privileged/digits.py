@@ -47,7 +47,8 @@ class Student(nn.Module):
 def train_all(second: Second, arms: Sequence[Arm], updates: int, seed: int) -> Iterator[Row]:
     """Train a student for each arm on whole batches, and yield what it scores where held-out digits stop it.
 
-    The harmful label goes through the label's own head, as an annotator's who is off by one; the others have a head of theirs.
+    The harmful label goes through the label's own head, as an annotator's who is off by one. The others have an auxiliary
+    head, which trains on its own loss in every arm: where the label does not reach, no component has its sign.
     """
     data = digits(seed, train=1797 - HELD_OUT - TESTED, validation=HELD_OUT, test=TESTED)
     x, y = data.train.x, data.train.y
@@ -70,6 +71,7 @@ def train_all(second: Second, arms: Sequence[Arm], updates: int, seed: int) -> I
             both = cross_entropy(student(x[LABELLED:])[0 if second == "harmful" else 1], other[LABELLED:])
             gradients = [torch.autograd.grad(one, parameters, materialize_grads=True) for one in (label, both)]
             labels, seconds = ([one[None] for one in some] for some in gradients)
-            for parameter, gradient in zip(parameters, combine_all([arm], labels, seconds, halves), strict=True):
-                parameter.grad = gradient[0]
+            found = combine_all([arm], labels, seconds, halves)
+            for (name, parameter), gradient, own in zip(student.named_parameters(), found, seconds, strict=True):
+                parameter.grad = (own if name.startswith("auxiliary") else gradient)[0]
             optimizer.step()

@@ -33,7 +33,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
     figure, axes = panels(columns, lines, caption=CAPTION, height=2.6 * lines)
     for axis, cell in zip(axes, shown, strict=True):
         _draw(axis, rows, *cell)
-    axes[0].legend(loc="lower left")
+    axes[0].legend(loc="best")
     return {"weights": figure}
 
 
