@@ -86,12 +86,11 @@ versions:
 		$$venv/bin/pytest -n $(CORES) --dist loadfile $(TESTS) || exit 1; \
 	done
 
-# The same with the lowest torch that pyproject.toml promises, and a NumPy of its time: that torch's Triton does not run in its
-# interpreter beside NumPy 2.4, which no longer makes numbers of arrays of one element.
+# The same with the lowest torch that pyproject.toml promises.
 LOWEST := $(shell sed -n 's/.*"torch>=\([0-9.]*\).*/\1/p' packages/mechlearn/pyproject.toml)
 lowest:
 	$(PYTHON) -m venv build/lowest
-	build/lowest/bin/pip install --quiet $(call three,test) 'torch==$(LOWEST).*' 'numpy<2.4'
+	build/lowest/bin/pip install --quiet $(call three,test) 'torch==$(LOWEST).*'
 	build/lowest/bin/pytest -n $(CORES) --dist loadfile $(TESTS)
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.
