@@ -1,3 +1,4 @@
+import importlib
 import importlib.util
 import os
 import signal
@@ -98,10 +99,17 @@ def pytest_runtest_protocol(item):
 
 
 def pytest_ignore_collect(collection_path):
-    """Pass over sources without an example: pytest would import each, and look at all of its names for doctests."""
+    """Pass over sources without an example: pytest would import each, and look at all of its names for doctests.
+
+    The others are imported here, as pytest makes a second module of what a package imports itself.
+    """
     within = collection_path.relative_to(Path(__file__).parent).parts
-    source = collection_path.suffix == ".py" and within[2:3] == ("src",)
-    return True if source and ">>> " not in collection_path.read_text(encoding="utf-8") else None
+    if collection_path.suffix != ".py" or within[2:3] != ("src",):
+        return None
+    if ">>> " not in collection_path.read_text(encoding="utf-8"):
+        return True
+    importlib.import_module(".".join(within[3:]).removesuffix(".py").removesuffix(".__init__"))
+    return None
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ class Agreement:
             model, statistics, compiled, vouched=vouched, keep=self._keep, normalise=divided, checks=self._checks
         )
         self._accumulated: Collected | Held | None = None
-        self._versions = 0
+        self._versions: dict[int, int] = {}
         self._out_of_step = False
         self._repeated = Repeated()
         self._masks = self._masks_of(rule)
@@ -307,10 +307,10 @@ class Agreement:
 
     def _check_unmoved(self) -> None:
         """Reject a further micro-batch at other parameters: gradients of a step are of one point."""
-        versions = sum(getattr(one, "_local_tensor", one)._version for one in self.model.parameters())
+        versions = {id(one): getattr(one, "_local_tensor", one)._version for one in self.model.parameters()}
         if self._accumulated is None:
             self._versions = versions
-        elif versions != self._versions:
+        elif any(self._versions.get(one, version) != version for one, version in versions.items()):  # a copy has others
             raise ValueError(
                 "Parameters should not change between the micro-batches of a step. Found that they did, as by an optimizer "
                 "step. Call backward for the last micro-batch, before that step; discard() forgets what was accumulated."

@@ -131,6 +131,7 @@ def altered(model, folder, change):
     return folder
 
 
+@pytest.mark.usefixtures("as_installed")
 @pytest.mark.parametrize("name", ALTERED)
 def test_an_altered_card_or_weight_is_named(model, tmp_path, name):
     folder = altered(model, tmp_path / "model", ALTERED[name])

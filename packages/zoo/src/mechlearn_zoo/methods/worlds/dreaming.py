@@ -97,7 +97,7 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Start every dream anew; see gymnasium. `options` is not read, a seed that is no whole number refused."""
         if seed is not None:
-            check_whole("seed", seed)
+            check_whole("seed", seed, most=2**64 - 1)
             self.generator.manual_seed(seed)
         self._state = self.world.start(1, self.num_envs, self.generator)
         self._age[:], self._over[:] = 0, False

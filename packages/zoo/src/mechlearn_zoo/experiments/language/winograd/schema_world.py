@@ -91,7 +91,7 @@ class SchemaWorld:
     irregular: float = 0.0
 
     def __post_init__(self) -> None:
-        check_whole("seed", self.seed)
+        check_whole("seed", self.seed, most=2**64 - 1)
         check_whole("environments", self.environments, 1)
         check_whole("names", self.names, 4)
         for name, words in {"verbs": VERBS, "adjectives": ADJECTIVES}.items():
