@@ -111,21 +111,18 @@ def launch(code, found, launcher, arguments, folder):
     return [json.loads((folder / f"found-{rank}.json").read_text()) for rank in range(RANKS)]
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize("wrapper", ["ddp", "fsdp2"])
 def test_torchrun(plain, wrapper, tmp_path):
     for found in launch(script("plain"), "survivors", TORCHRUN, [wrapper], tmp_path):
         torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.extra("integrations", "accelerate")
 def test_accelerate(plain, tmp_path):
     for found in launch(script("accelerate"), "survivors", ACCELERATE, [], tmp_path):
         torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.extra("integrations", "lightning")
 def test_lightning(plain, tmp_path):
     code = script("lightning")
@@ -176,7 +173,6 @@ def defined(monkeypatch, folder, arguments):
     return trainer.agreement.start, end_to_end(trainer.model.parameters())
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.extra("integrations", "transformers", "accelerate")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("precision", "near"), [([], 1e-5), (["--bf16"], 0.1)], ids=["float32", "bfloat16"])
@@ -190,7 +186,6 @@ def test_trainer(precision, near, tmp_path, monkeypatch):
     assert (end_to_end(processes[0]) - expected).norm() < near * (expected - start).norm()
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.extra("integrations", "transformers", "accelerate")
 @pytest.mark.filterwarnings("ignore")
 def test_a_trainer_drops_the_ids_unless_it_is_told_not_to(tmp_path, monkeypatch):

@@ -249,7 +249,6 @@ ids = [{k: v.rows for k, v in one.sources.items()} for one in trainer.sources.hi
 """
 
 
-@pytest.mark.xdist_group("processes")
 def test_two_ranks_train_the_same_and_each_measures_its_own_batch(tmp_path):
     import json
     from pathlib import Path
