@@ -148,3 +148,9 @@ def test_a_metric_is_a_finite_number():
         Fork(line(0.0), lambda _: None)
     with pytest.raises(ValueError, match=r"`every` should be"):
         Fork(line(0.0), weight, every=0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_a_metric_is_a_function():
+    with pytest.raises(TypeError, match=r"`metric` should be a function from a module to its held-out score\. Found 3"):
+        Fork(line(0.0), 3)

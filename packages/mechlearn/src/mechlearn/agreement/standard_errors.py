@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mechlearn.arguments import Choice, check_decay, check_kind, check_one_of, check_whole
+from mechlearn.arguments import Choice, check_decay, check_kind, check_one_of, check_seed, check_whole
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class StandardErrors(Choice):
         check_one_of("parts", self.parts, ("auto", "examples", "halves"))
         check_decay("memory", self.memory, way_out="0 has no memory, 0.75 remembers some four steps.")
         check_whole("every", self.every, least=1)
-        check_whole("seed", self.seed, most=2**64 - 1)
+        check_seed(self.seed)
         if self.rows is not None:
             check_kind(
                 "rows", self.rows, Mapping, "numbers of examples by environment", way_out="Pass {id: number, ...}, or None."

@@ -19,6 +19,7 @@ from mechlearn.arguments.ranges import check_flag as check_flag
 from mechlearn.arguments.ranges import check_not_negative as check_not_negative
 from mechlearn.arguments.ranges import check_one_of as check_one_of
 from mechlearn.arguments.ranges import check_positive as check_positive
+from mechlearn.arguments.ranges import check_seed as check_seed
 from mechlearn.arguments.ranges import check_share as check_share
 from mechlearn.arguments.ranges import check_whole as check_whole
 from mechlearn.arguments.tensors import FLOATS as FLOATS

@@ -62,7 +62,7 @@ class Choice:
 
 
 def worded(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse keywords that a function does not have in a sentence, in the place of Python's words."""
+    """Reject keywords that a function does not have in a sentence, in the place of Python's words."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -76,7 +76,7 @@ def worded(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_words(name: str, function: Callable[..., object], words: Iterable[str]) -> None:
-    """Refuse keywords that are no arguments of a function, which is called so and so.
+    """Reject keywords that are no arguments of a function, which is called so and so.
 
     Raises:
         TypeError: the first of them, and which argument may be meant.

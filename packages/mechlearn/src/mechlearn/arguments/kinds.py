@@ -9,7 +9,7 @@ from mechlearn.arguments.sentences import named, sentence
 
 
 def check_kind(name: str, value: object, kind: type | tuple[type, ...], what: str, *, way_out: str = "") -> None:
-    """Refuse what is no instance of a class (or of one of some).
+    """Reject anything but an instance of a class (or of one of some).
 
     >>> check_kind("layers", 3, (list, tuple), "a list of names", way_out='Write ["read"].')
     Traceback (most recent call last):
@@ -20,13 +20,13 @@ def check_kind(name: str, value: object, kind: type | tuple[type, ...], what: st
 
 
 def check_callable(name: str, value: object, what: str, *, way_out: str = "") -> None:
-    """Refuse what cannot be called; a class is refused, too, where its instance is meant."""
+    """Reject what cannot be called; a class is refused, too, where its instance is meant."""
     if isinstance(value, type) or not callable(value):
         raise TypeError(sentence(name, f"be {what}", named(value), way_out))
 
 
 def check_params(name: str, value: object, *, way_out: str = "mechlearn.params.parameters_of(model) gives a model's.") -> None:
-    """Refuse what is no dictionary of tensors by name, and one of none."""
+    """Reject anything but a dictionary of tensors by name, and one of none."""
     rule = "a dictionary of tensors by name"
     check_kind(name, value, Mapping, rule, way_out=way_out)
     if isinstance(value, Mapping):
@@ -37,7 +37,7 @@ def check_params(name: str, value: object, *, way_out: str = "mechlearn.params.p
 
 
 def check_each(name: str, value: object, kind: type | tuple[type, ...], what: str, *, way_out: str = "") -> None:
-    """Refuse what is no list or tuple, and a list with an entry that is no instance of a class.
+    """Reject anything but a list or tuple, and a list with an entry that is no instance of a class.
 
     >>> check_each("parts", [1], str, "words")
     Traceback (most recent call last):
@@ -51,5 +51,5 @@ def check_each(name: str, value: object, kind: type | tuple[type, ...], what: st
 
 
 def check_path(name: str, value: object) -> None:
-    """Refuse what names no file or folder."""
+    """Reject what names no file or folder."""
     check_kind(name, value, (str, os.PathLike), "the path of a file or folder", way_out="Pass a str or a pathlib.Path.")

@@ -14,7 +14,7 @@ LARGEST = 2**63 - 1
 
 
 def check_positive(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no finite number above 0.
+    """Reject anything but a finite number above 0.
 
     >>> check_positive("epsilon", 0.0, why="how far a loss may move", way_out="Try a tenth of the loss.")
     Traceback (most recent call last):
@@ -24,27 +24,27 @@ def check_positive(name: str, value: object, *, why: str = "", way_out: str = ""
 
 
 def check_not_negative(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no finite number of at least 0."""
+    """Reject anything but a finite number of at least 0."""
     _check_number(name, value, lambda x: 0 <= x < math.inf, "be finite and at least 0", why, way_out)
 
 
 def check_finite(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no finite number."""
+    """Reject anything but a finite number."""
     _check_number(name, value, lambda x: -math.inf < x < math.inf, "be finite", why, way_out)
 
 
 def check_share(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no number in [0, 1]."""
+    """Reject anything but a number in [0, 1]."""
     _check_number(name, value, lambda x: 0 <= x <= 1, "lie in [0, 1]", why, way_out)
 
 
 def check_decay(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no number in [0, 1): 1 would never forget."""
+    """Reject anything but a number in [0, 1): 1 would never forget."""
     _check_number(name, value, lambda x: 0 <= x < 1, "lie in [0, 1)", why, way_out)
 
 
 def check_whole(name: str, value: object, least: int = 0, *, most: int = LARGEST, why: str = "", way_out: str = "") -> None:
-    """Refuse what is no whole number from ``least`` to ``most``, which is the largest that a tensor holds."""
+    """Reject anything but a whole number from ``least`` to ``most``, which is the largest that a tensor holds."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(sentence(name, f"be a whole number{because(why)}", typed(value), way_out))
     if int(value) < least:
@@ -53,14 +53,19 @@ def check_whole(name: str, value: object, least: int = 0, *, most: int = LARGEST
         raise ValueError(sentence(name, f"be at most {most}{because(why)}", _digits(int(value)), way_out))
 
 
+def check_seed(seed: object, *, why: str = "") -> None:
+    """Reject anything but a seed: a whole number that a generator takes, below 2^64."""
+    check_whole("seed", seed, most=2**64 - 1, why=why)
+
+
 def check_flag(name: str, value: object, *, way_out: str = "") -> None:
-    """Refuse what is neither True nor False."""
+    """Reject what is neither True nor False."""
     if not isinstance(value, bool):
         raise TypeError(sentence(name, "be True or False", typed(value), way_out))
 
 
 def check_one_of(name: str, value: object, options: Sequence[str | None], *, way_out: str = "") -> None:
-    """Refuse what is none of some words.
+    """Reject what is none of some words.
 
     >>> check_one_of("kernel", "fast", ("torch", "compiled"))
     Traceback (most recent call last):

@@ -14,21 +14,21 @@ FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
 def check_tensor(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
-    """Refuse what is no tensor: arrays, lists, dictionaries, None; and a sparse or a nested one."""
+    """Reject anything but a tensor: arrays, lists, dictionaries, None; and a sparse or a nested one."""
     check_kind(name, value, Tensor, "a tensor", way_out=way_out)
     if isinstance(value, Tensor):
         _check_dense(name, value)
 
 
 def check_numbers(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
-    """Refuse what is no tensor of real numbers; whole ones are."""
+    """Reject anything but a tensor of real numbers; whole ones are."""
     check_tensor(name, value, way_out=way_out)
     if isinstance(value, Tensor) and value.is_complex():
         raise TypeError(sentence(name, "hold real numbers", str(value.dtype), "Split them with torch.view_as_real."))
 
 
 def check_shape(name: str, tensor: object, *sizes: int | str, way_out: str = "") -> None:
-    """Refuse what is no tensor of a shape; a letter stands for any size of at least 1, the same wherever it stands.
+    """Reject anything but a tensor of a shape; a letter stands for any size of at least 1, the same wherever it stands.
 
     "..." in front stands for any axes, or none, that are not empty.
 
@@ -48,7 +48,7 @@ def check_shape(name: str, tensor: object, *sizes: int | str, way_out: str = "")
 
 
 def check_floats(name: str, value: object, *sizes: int | str, like: Tensor | None = None, way_out: str = "") -> None:
-    """Refuse what is no tensor of floating numbers of a shape.
+    """Reject anything but a tensor of floating numbers of a shape.
 
     Args:
         name: of the argument.
@@ -74,7 +74,7 @@ def check_floats(name: str, value: object, *sizes: int | str, like: Tensor | Non
 
 
 def check_returned(name: str, found: object, what: str, *sizes: int | str, floats: bool = True, way_out: str = "") -> None:
-    """Refuse what a function of the user's returned, where it is no dense tensor of a shape, or not of floats.
+    """Reject what a function of the user's returned, where it is no dense tensor of a shape, or not of floats.
 
     >>> check_returned("loss", None, "one value for each example", 3)
     Traceback (most recent call last):
@@ -100,7 +100,7 @@ def check_returned(name: str, found: object, what: str, *sizes: int | str, float
 
 
 def check_ids(name: str, value: object, *sizes: int | str, count: int | None = None, way_out: str = "") -> None:
-    """Refuse what is no tensor of whole numbers of a shape, see `check_shape`; with ``count``, those from 0 to count - 1."""
+    """Reject anything but a tensor of whole numbers of a shape, see `check_shape`; with ``count`` from 0 to count - 1."""
     check_shape(name, value, *sizes, way_out=way_out)
     if not isinstance(value, Tensor):
         return
@@ -113,7 +113,7 @@ def check_ids(name: str, value: object, *sizes: int | str, count: int | None = N
 
 
 def check_mask(name: str, value: object, *sizes: int | str, way_out: str = "True for what counts, as in ids != 0.") -> None:
-    """Refuse what is no tensor of booleans of a shape, see `check_shape`."""
+    """Reject anything but a tensor of booleans of a shape, see `check_shape`."""
     check_shape(name, value, *sizes, way_out=way_out)
     if isinstance(value, Tensor) and value.dtype != torch.bool:
         raise TypeError(sentence(name, "hold booleans", str(value.dtype), way_out))
@@ -122,7 +122,7 @@ def check_mask(name: str, value: object, *sizes: int | str, way_out: str = "True
 
 
 def check_all_finite(name: str, value: Tensor, *, way_out: str = "") -> None:
-    """Refuse NaN and infinity, at the cost of a sum; see `all_finite` for where nothing is looked at.
+    """Reject NaN and infinity, at the cost of a sum; see `all_finite` for where nothing is looked at.
 
     >>> import torch
     >>> check_all_finite("starts", torch.tensor([[0.0, 1.0], [float("nan"), 2.0]]), way_out="Leave such rows out.")
@@ -134,7 +134,7 @@ def check_all_finite(name: str, value: Tensor, *, way_out: str = "") -> None:
 
 
 def check_result(result: Tensor, inputs: Mapping[str, Tensor], *, way_out: str) -> None:
-    """Refuse a result with NaN or infinity, and name the input it comes of: of a finite one only the sum is taken.
+    """Reject a result with NaN or infinity, and name the input it comes of: of a finite one only the sum is taken.
 
     Args:
         result: of a loss, for example: few numbers.
@@ -196,7 +196,7 @@ def ends(value: Tensor) -> tuple[float | int, ...]:
 
 
 def check_generator(name: str, value: object, beside: Tensor | None = None) -> None:
-    """Refuse what is no generator of random numbers of torch's, ours never come from the global one; and one elsewhere.
+    """Reject anything but a generator of random numbers of torch's, ours never come from the global one; and one elsewhere.
 
     Args:
         name: of the argument.
@@ -210,14 +210,14 @@ def check_generator(name: str, value: object, beside: Tensor | None = None) -> N
 
 
 def _check_dense(name: str, value: Tensor) -> None:
-    """Refuse what is sparse or nested: most operations of torch know neither."""
+    """Reject what is sparse or nested: most operations of torch know neither."""
     if value.is_nested or value.layout != torch.strided:
         found = "a nested one" if value.is_nested else str(value.layout)
         raise TypeError(sentence(name, "be dense", found, "Call .to_dense()."))
 
 
 def _check_data(name: str, value: Tensor) -> None:
-    """Refuse a tensor without data: what is read by it would be whatever lies in memory."""
+    """Reject a tensor without data: what is read by it would be whatever lies in memory."""
     if value.is_meta:
         raise TypeError(sentence(name, "hold data", "a tensor on the device meta", "Move the data with .to(device)."))
 

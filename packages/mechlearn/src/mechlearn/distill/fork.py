@@ -64,7 +64,7 @@ class Fork:
 
     def __init__(self, model: nn.Module, metric: Callable[[nn.Module], float], *, every: int = 30) -> None:
         check_kind("model", model, nn.Module, "a module")
-        check_callable("metric", metric, "a module")
+        check_callable("metric", metric, "a function from a module to its held-out score")
         check_whole("every", every, least=1)
         self.model, self.twin = model, copy.deepcopy(model)
         self._metric, self._every, self._steps = metric, every, 0

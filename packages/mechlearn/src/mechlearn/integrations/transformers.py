@@ -39,10 +39,6 @@ def watched(
     Raises:
         TypeError: if ``trainer`` is not a class, or as `SourceWatch`.
         ValueError: as `SourceWatch`, or in training if a row has no id or several.
-
-    Example:
-        >>> from mechlearn.integrations.transformers import watched
-        >>> # trainer = watched(Trainer)(model, arguments, train_dataset=rows)  # for Trainer(model, ...)
     """
     if not isinstance(trainer, type):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
         raise TypeError(

@@ -17,7 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from mechlearn.arguments import check_whole
+from mechlearn.arguments import check_seed, check_whole
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def draw_many(
     wanted = _cores() if processes is None else processes
     for name, value in {"count": count, "processes": wanted, "max_rejections": max_rejections}.items():
         check_whole(name, value, 1)
-    check_whole("seed", seed, most=2**64 - 1)
+    check_seed(seed)
     workers = min(wanted, count)
     children = np.random.SeedSequence(seed).spawn(count)
     task = partial(_accepted, sample, max_rejections=max_rejections)

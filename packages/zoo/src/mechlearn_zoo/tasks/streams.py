@@ -4,7 +4,7 @@ import hashlib
 
 from torch import Generator
 
-from mechlearn.arguments import check_whole
+from mechlearn.arguments import check_seed
 
 
 def stream(seed: int, *names: str | int) -> Generator:
@@ -26,7 +26,7 @@ def stream(seed: int, *names: str | int) -> Generator:
         TypeError: a seed that is no whole number.
         ValueError: a negative one.
     """
-    check_whole("seed", seed, most=2**64 - 1)
+    check_seed(seed)
     digest = hashlib.sha256("\0".join(map(str, (seed, *names))).encode()).digest()
     return Generator().manual_seed(int.from_bytes(digest[:4], "big"))
 
@@ -40,5 +40,5 @@ def same_stream(seed: int) -> Generator:
     Args:
         seed: a whole number of at least 0.
     """
-    check_whole("seed", seed, most=2**64 - 1)
+    check_seed(seed)
     return Generator().manual_seed(seed)

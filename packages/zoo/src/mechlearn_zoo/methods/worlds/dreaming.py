@@ -19,6 +19,7 @@ from mechlearn.arguments import (
     check_generator,
     check_kind,
     check_one_of,
+    check_seed,
     check_shape,
     check_whole,
 )
@@ -97,7 +98,7 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Start every dream anew; see gymnasium. `options` is not read, a seed that is no whole number refused."""
         if seed is not None:
-            check_whole("seed", seed, most=2**64 - 1)
+            check_seed(seed)
             self.generator.manual_seed(seed)
         self._state = self.world.start(1, self.num_envs, self.generator)
         self._age[:], self._over[:] = 0, False

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mechlearn.arguments import check_whole
+from mechlearn.arguments import check_seed
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -61,7 +61,7 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
 
         def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
             if seed is not None:
-                check_whole("seed", seed, most=2**64 - 1, why="one for all environments")
+                check_seed(seed, why="one for all environments")
             return task.reset(seed=None if seed is None else int(seed))[0].numpy(), {}
 
         def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # noqa: ANN401  # numpy's

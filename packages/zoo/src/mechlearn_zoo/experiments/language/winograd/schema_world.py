@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Generator, Tensor
 
-from mechlearn.arguments import check_generator, check_one_of, check_share, check_whole
+from mechlearn.arguments import check_generator, check_one_of, check_seed, check_share, check_whole
 from mechlearn_zoo.methods.language.schemas import Schema
 from mechlearn_zoo.methods.language.vocabulary import SPECIAL, Vocabulary
 
@@ -91,7 +91,7 @@ class SchemaWorld:
     irregular: float = 0.0
 
     def __post_init__(self) -> None:
-        check_whole("seed", self.seed, most=2**64 - 1)
+        check_seed(self.seed)
         check_whole("environments", self.environments, 1)
         check_whole("names", self.names, 4)
         for name, words in {"verbs": VERBS, "adjectives": ADJECTIVES}.items():
