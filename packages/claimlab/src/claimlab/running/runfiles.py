@@ -190,7 +190,7 @@ def _judged(content: dict[str, Any], run: Run) -> Judged:
 
 
 def _check_numbers(where: str, claim: JudgedClaim) -> None:
-    """Refuse a verdict without a number, and numbers that contradict each other."""
+    """Reject a verdict without a number, and numbers that contradict each other."""
     if claim.measured is None and claim.verdict in (*HELD, *FAILED):
         raise ValueError(f"{where} has the verdict {claim.verdict!r} and no measured number")
     for one in (claim, *claim.parts):

@@ -113,7 +113,7 @@ def read_file(path: Path, most: int = MOST) -> bytes:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse a run's folder that holds anything but files and folders of its own: what is read or written stays inside."""
+    """Reject a run's folder that holds anything but files and folders of its own: what is read or written stays inside."""
     for place, folders, files in os.walk(folder):
         for path in (Path(place, name) for name in (*folders, *files)):
             with contextlib.suppress(FileNotFoundError):  # another process has moved it

@@ -62,11 +62,7 @@ def helped(options: argparse.Namespace) -> bool:
 
 
 def refuse(rest: Sequence[str]) -> None:
-    """Raise an error for the first word that no option takes.
-
-    Raises:
-        UsageError: if there is one.
-    """
+    """Raise an error for the first word that no option takes."""
     if rest and not rest[0].startswith("-"):
         rule = "a command takes its options and what its usage names"
         raise UsageError(f"{rule}, but found the stray word {rest[0]!r}; leave it out, or see --help")
@@ -91,11 +87,7 @@ def print_json(content: object) -> None:
 
 
 def ensure_file(path: Path) -> None:
-    """Make the folder of a file that will be written, and check that nothing is in its way.
-
-    Raises:
-        UsageError: if the path is a folder, or its own folder cannot be made or written.
-    """
+    """Make the folder of a file that will be written, and check that nothing is in its way."""
     if path.is_dir():
         raise UsageError(f"--out must name a file, but {path} is a folder; name a file in it")
     probe = path.parent / f".probe.{os.getpid()}.tmp"
@@ -110,11 +102,7 @@ def ensure_file(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old content or the new; its folder must exist.
-
-    Raises:
-        OSError: if it cannot be written; the error names the file.
-    """
+    """Write a file so that a reader sees the old content or the new; its folder must exist."""
     try:
         write_at_once(path, text.encode())
     except OSError as error:  # a full disk does not name the file

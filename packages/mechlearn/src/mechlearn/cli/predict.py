@@ -85,7 +85,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def _check_kept(folder: Path) -> None:
-    """Refuse what `mechlearn fit` did not write."""
+    """Reject what `mechlearn fit` did not write."""
     if (folder / "card.json").exists():
         return
     inner = folder / "model"  # of the folder that `mechlearn fit --out` names

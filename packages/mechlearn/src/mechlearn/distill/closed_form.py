@@ -98,7 +98,7 @@ class VotedTeachers:
             self._check_only(self.only)
 
     def _check_only(self, only: Sequence[str]) -> None:
-        """Refuse recipes that these teachers have not: left out without a word, they would seem to have lost the vote."""
+        """Reject recipes that these teachers have not: left out without a word, they would seem to have lost the vote."""
         known = RECIPES[self.teachers]
         check_each("only", only, str, "names of recipes", way_out=f"{self.teachers} teachers have {', '.join(known)}.")
         for name in only:

@@ -66,7 +66,7 @@ class Lesson(arguments.Choice):
     alpha_relative_to: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be taught."""
+        """Reject what cannot be taught."""
         for name, module in (("student", self.student), ("teacher", self.teacher)):
             arguments.check_kind(name, module, nn.Module, "a torch.nn.Module", way_out="Give a module, not its class.")
         self.check_modules()
@@ -81,7 +81,7 @@ class Lesson(arguments.Choice):
         object.__setattr__(self, "layers", tuple(self.layers))
 
     def check_modules(self) -> None:
-        """Refuse modules that cannot be run as functions; asked again before each unroll, as modes may have changed."""
+        """Reject modules that cannot be run as functions; asked again before each unroll, as modes may have changed."""
         check_module("student", self.student)
         check_module("teacher", self.teacher)
 
@@ -132,7 +132,7 @@ def with_coefficients(lesson: Lesson, alpha: float | Tensor) -> Lesson:
 
 
 def check_apart(student: nn.Module, teacher: nn.Module) -> None:
-    """Refuse a trainable parameter of both: a meta-step would move the student, and its own steps the teacher."""
+    """Reject a trainable parameter of both: a meta-step would move the student, and its own steps the teacher."""
     own = {id(parameter): name for name, parameter in student.named_parameters() if parameter.requires_grad}
     for name, parameter in teacher.named_parameters():
         if id(parameter) in own:
@@ -144,7 +144,7 @@ def check_apart(student: nn.Module, teacher: nn.Module) -> None:
 
 
 def check_layers(student: nn.Module, layers: Sequence[str]) -> None:
-    """Refuse names that are no modules of the student; suggest the nearest."""
+    """Reject names that are no modules of the student; suggest the nearest."""
     _check_names(layers)
     if not layers:
         raise ValueError(
@@ -186,7 +186,7 @@ def _check_known(student: nn.Module, layers: Sequence[str]) -> None:
 
 
 def check_module(what: str, module: nn.Module) -> None:
-    """Refuse a module that cannot be run as a function, or that has nothing to train."""
+    """Reject a module that cannot be run as a function, or that has nothing to train."""
     lazy = [name for name, p in module.named_parameters() if isinstance(p, nn.parameter.UninitializedParameter)]
     if lazy:
         raise ValueError(

@@ -44,7 +44,7 @@ class HiddenSquaredError(arguments.Choice):
     reduction: Reduction = "mean"
 
     def __post_init__(self) -> None:
-        """Refuse another word."""
+        """Reject another word."""
         arguments.check_one_of("reduction", self.reduction, REDUCTIONS)
 
     def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
@@ -74,7 +74,7 @@ class GatedSquaredError(arguments.Choice):
     reduction: Reduction = "mean"
 
     def __post_init__(self) -> None:
-        """Refuse what would never open a gate, and other words."""
+        """Reject what would never open a gate, and other words."""
         arguments.check_positive("scale", self.scale)
         arguments.check_finite("shift", self.shift)
         arguments.check_one_of("reduction", self.reduction, REDUCTIONS)
@@ -112,7 +112,7 @@ class KullbackLeibler(arguments.Choice):
     direction: Literal["teacher-student", "student-teacher"] = "teacher-student"
 
     def __post_init__(self) -> None:
-        """Refuse anything but a temperature, and another direction, which would be the reverse one without a word."""
+        """Reject anything but a temperature, and another direction, which would be the reverse one without a word."""
         arguments.check_positive("temperature", self.temperature)
         arguments.check_one_of("direction", self.direction, ("teacher-student", "student-teacher"))
 
@@ -154,7 +154,7 @@ def _difference(h: Tensor, value: Tensor) -> Tensor:
 
 
 def _check_some(tensors: Mapping[str, Tensor]) -> None:
-    """Refuse a batch of no examples, and layers of no units: a mean over them is none."""
+    """Reject a batch of no examples, and layers of no units: a mean over them is none."""
     for name, tensor in tensors.items():
         if tensor.dim() == 0 or tensor.numel() == 0:
             raise ValueError(
@@ -174,7 +174,7 @@ def _over_units(squares: Mapping[str, Tensor], reduction: Reduction) -> Tensor:
 
 
 def check_losses(what: str, losses: Any, examples: int) -> None:  # noqa: ANN401  # a user's loss may return anything
-    """Refuse losses that are not one number for each example."""
+    """Reject losses that are not one number for each example."""
     if not isinstance(losses, Tensor) or losses.shape != (examples,):
         found = f"shape {tuple(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
         raise ValueError(

@@ -133,7 +133,7 @@ class _Course:
 
 
 def _check_gradients(lesson: Lesson, taken: int) -> None:
-    """Refuse gradients that are not finite, as a finite loss may have.
+    """Reject gradients that are not finite, as a finite loss may have.
 
     Raises:
         FloatingPointError: says of which parameter; the student has not moved.

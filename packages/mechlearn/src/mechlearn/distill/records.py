@@ -56,7 +56,7 @@ class Taught(NamedTuple):
 
 
 def check_finite_step(label_loss: float, teaching_loss: float, step: int, read: Callable[[], Read], prediction: object) -> None:
-    """Refuse a student step along a loss that is no number, and say why.
+    """Reject a student step along a loss that is no number, and say why.
 
     Args:
         label_loss: L_y.

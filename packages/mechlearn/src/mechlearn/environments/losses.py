@@ -13,7 +13,7 @@ from mechlearn.arguments import FLOATS
 
 
 def check_trainable(model: object) -> None:
-    """Refuse anything but a model, has nothing to train, or complex parameters.
+    """Reject anything but a model, has nothing to train, or complex parameters.
 
     Raises:
         TypeError: no module, or a complex parameter.
@@ -43,7 +43,7 @@ def check_trainable(model: object) -> None:
 
 
 def check_unreduced(losses: object) -> None:
-    """Refuse losses that are not one real number for each example.
+    """Reject losses that are not one real number for each example.
 
     Raises:
         TypeError: no tensor, or complex numbers.

@@ -52,7 +52,7 @@ def candidate_losses(
 
 
 def _check_batch(matched: Matched, targets: Trajectories) -> None:
-    """Refuse targets that were not matched with, as far as lengths show it."""
+    """Reject targets that were not matched with, as far as lengths show it."""
     furthest = matched.matched.amax(1)
     if len(targets) != len(furthest):
         found = f"{len(targets)} trajectories where {len(furthest)} were matched"

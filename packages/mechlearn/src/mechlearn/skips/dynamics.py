@@ -150,7 +150,7 @@ def _check_simulator_kinds(cumulants: object, state: object) -> None:
 
 
 def check_kinds(dynamics: object, trajectories: object) -> None:
-    """Refuse what is no dynamics, or no trajectories."""
+    """Reject anything but a dynamics, or no trajectories."""
     check_dynamics(dynamics)
     if not isinstance(trajectories, Trajectories):
         raise TypeError(
@@ -160,7 +160,7 @@ def check_kinds(dynamics: object, trajectories: object) -> None:
 
 
 def check_dynamics(dynamics: object) -> None:
-    """Refuse what is no dynamics, such as a bare model.
+    """Reject anything but a dynamics, such as a bare model.
 
     Raises:
         TypeError: that.
@@ -205,7 +205,7 @@ def _check_transitions(trajectories: Trajectories) -> None:
 
 
 def _check_scale(targets: Trajectories, loss: Loss) -> None:
-    """Refuse numbers out of a loss's range: someone has forgotten that images in bytes have a scale."""
+    """Reject numbers out of a loss's range: someone has forgotten that images in bytes have a scale."""
     limit = largest_target(loss)
     if limit is None:
         return

@@ -175,7 +175,7 @@ class Steps:
         return self._cumulants.over(self._rows, starts, self._frames)
 
     def check(self, rows: Sequence[int], times: Sequence[int], chosen: Chosen) -> None:
-        """Refuse a frame that does not lie ahead of the one the prediction was made at, or behind the trajectory's end."""
+        """Reject a frame that does not lie ahead of the one the prediction was made at, or behind the trajectory's end."""
         for b, time, frame in zip(rows, times, chosen.frames, strict=True):
             if not time < frame < self._lengths[b]:
                 raise ValueError(

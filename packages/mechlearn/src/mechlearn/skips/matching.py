@@ -145,7 +145,7 @@ def training_step(
 
 
 def check_optimizer(dynamics: Dynamics, optimizer: Optimizer) -> None:
-    """Refuse what is no optimiser, and one that would train nothing of the model.
+    """Reject anything but an optimiser, and one that would train nothing of the model.
 
     Raises:
         TypeError, ValueError: that.
@@ -199,7 +199,7 @@ def _gradients_put_back(dynamics: Dynamics, optimizer: Optimizer) -> abc.Generat
 
 
 def _check_gradients(optimizer: Optimizer) -> None:
-    """Refuse gradients that are not finite, as a finite loss may have: of a root at 0, or of a factor of 0 at infinity."""
+    """Reject gradients that are not finite, as a finite loss may have: of a root at 0, or of a factor of 0 at infinity."""
     held: list[Tensor] = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     gradients = [parameter.grad for parameter in held if parameter.grad is not None]
     place = first_nonfinite(gradients)

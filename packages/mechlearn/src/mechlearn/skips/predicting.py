@@ -165,7 +165,7 @@ class Predictor:
         return self.layout.with_state(frames, shown, initial)
 
     def _check_values(self, seen: Tensor, dtype: torch.dtype) -> None:
-        """Refuse predictions that would be rounded to the frames' type, and logits where probabilities are compared."""
+        """Reject predictions that would be rounded to the frames' type, and logits where probabilities are compared."""
         if torch.finfo(seen.dtype).bits > torch.finfo(dtype).bits:
             raise TypeError(
                 f"A prediction should be no wider than the frames that it is compared with. Found {seen.dtype} for frames of "

@@ -177,7 +177,7 @@ def _check_shapes(saved: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> N
 
 
 def _check_types(saved: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> None:
-    """Refuse types that do not hold the saved numbers as they are; wider ones do."""
+    """Reject types that do not hold the saved numbers as they are; wider ones do."""
     for name, each in saved.items():
         if torch.promote_types(each.dtype, fresh[name].dtype) != fresh[name].dtype:
             raise ValueError(

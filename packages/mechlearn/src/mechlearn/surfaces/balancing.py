@@ -147,7 +147,7 @@ def _joins(model: nn.Sequential) -> list[_Join]:
 
 
 def _check_weights(name: str, layer: Weighted, known: set[int]) -> None:
-    """Refuse weights that are computed from others, or that occur at another place, too: no factor is theirs alone."""
+    """Reject weights that are computed from others, or that occur at another place, too: no factor is theirs alone."""
     own = [key for key in ("weight", "bias") if getattr(layer, key) is not None]
     if any(
         key not in dict(layer.named_parameters(recurse=False)) for key in own
@@ -166,7 +166,7 @@ def _check_weights(name: str, layer: Weighted, known: set[int]) -> None:
 
 
 def _check_between(name: str, before: Weighted, between: Sequence[nn.Module], after: Weighted) -> None:
-    """Refuse ways between two layers on which a unit's numbers do not meet the weights that are divided for it."""
+    """Reject ways between two layers on which a unit's numbers do not meet the weights that are divided for it."""
     dims, units = before.weight.dim() - 2, before.weight.shape[0]  # dims: of places, 0 behind a linear layer
     spread, known = dims > 0, True  # whether channels have an axis of their own
     for layer in between:

@@ -105,7 +105,7 @@ def _losses(loss: Loss, targets: object, count: int, output: Tensor) -> Tensor:
 
 
 def check_batches(batches: object) -> None:
-    """Refuse what holds no batches of three, where that can be told without using an iterator up.
+    """Reject what holds no batches of three, where that can be told without using an iterator up.
 
     Raises:
         TypeError, ValueError: that.

@@ -122,11 +122,7 @@ def compare(
 
 
 def named(methods: Sequence[str]) -> dict[str, Candidate]:
-    """Return candidates by name, simple ones first, and those that are always there.
-
-    Raises:
-        ValueError: a method that there is none of.
-    """
+    """Return candidates by name, simple ones first, and those that are always there."""
     every = {**CANDIDATES, **PEERS}
     for name in methods:
         check_one_of("methods", name, tuple(every))
@@ -155,9 +151,6 @@ def compare_table(
             fewer folds, three at least.
         new: sites to be judged together by what was trained on all others; none: each site is held out once.
         parts: results that are there already, and where to put others.
-
-    Raises:
-        ValueError: new sites that the table does not have or that cannot be judged, or all of them.
     """
     held_out, late = (_new(table, new), list[str]()) if new else _judged(table)
     folds = [held_out] if new else _shuffled(held_out, seed)

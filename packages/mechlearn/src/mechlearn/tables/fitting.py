@@ -174,11 +174,7 @@ class Trained(NamedTuple):
 
 @contextmanager
 def threads(count: Any) -> abc.Generator[None, None, None]:  # noqa: ANN401  # of a constructor of scikit-learn's kind, which takes anything
-    """Train with so many of torch's threads, as scikit-learn counts jobs: None as it is, -1 all cores, -2 all but one.
-
-    Raises:
-        TypeError, ValueError: no whole number, or 0.
-    """
+    """Train with so many of torch's threads, as scikit-learn counts jobs: None as it is, -1 all cores, -2 all but one."""
     before = torch.get_num_threads()
     if count is not None:
         check_whole("n_jobs", count, -(os.cpu_count() or 1))
@@ -192,11 +188,7 @@ def threads(count: Any) -> abc.Generator[None, None, None]:  # noqa: ANN401  # o
 
 
 def check_configuration(configuration: Configuration) -> None:
-    """Refuse numbers that cannot be.
-
-    Raises:
-        TypeError, ValueError: a rate that is not positive, a negative decay, a threshold outside [0, 1].
-    """
+    """Reject numbers that cannot be."""
     check_positive("learning_rate", configuration.rate)
     check_not_negative("weight_decay", configuration.decay)
     check_share("threshold", configuration.threshold)
@@ -252,9 +244,6 @@ def fit(
         progress: told the step and the mean held-out loss at each look.
         way: what the members follow; averaging and the AND-mask where `training` has a network of its own.
         width: outputs of the networks, as many as y has columns if None; further ones are the way's, and are not judged.
-
-    Raises:
-        ValueError: a network of its own and another way than averaging and the AND-mask.
     """
     network, says = training.network, outputs
     if network is None:

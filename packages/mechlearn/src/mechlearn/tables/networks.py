@@ -84,11 +84,6 @@ def architecture_of(factory: Any, x: Float[Tensor, "n j"], outputs: int) -> Arch
         factory: a `Factory`.
         x: rows to try it on, where it is to be trained.
         outputs: K.
-
-    Raises:
-        TypeError: no factory, or one that makes no module.
-        ValueError: outputs of another shape, nothing to train, or rows that are not told apart: buffers that change in training
-            or a row's output that depends on its neighbours (BatchNorm), so that no gradient is one site's alone.
     """
     if isinstance(factory, nn.Module) or not callable(factory):
         raise TypeError(

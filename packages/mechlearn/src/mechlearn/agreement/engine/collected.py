@@ -148,7 +148,7 @@ class Collected:
         return found
 
     def check(self, rule: Rule, ids: Ids | None = None) -> None:
-        """Refuse what cannot be joined to these environments, before anything is formed.
+        """Reject what cannot be joined to these environments, before anything is formed.
 
         Args:
             rule: that is to combine them.

@@ -402,7 +402,7 @@ def _divided(asked: Asked, norms: Tensor) -> Asked:
 
 
 def _check_linear(gradients: Mapping[str, Tensor], found: Mapping[str, Lengths], norms: Tensor) -> None:
-    """Refuse gradients of a second pass that are not what the first has found, divided: a hook has seen other numbers.
+    """Reject gradients of a second pass that are not what the first has found, divided: a hook has seen other numbers.
 
     They may be off by a part of their norms, and by what rounding leaves of gradients that are 0 in exact arithmetic: beside
     all of the model's, whose norm is 1 in each environment.

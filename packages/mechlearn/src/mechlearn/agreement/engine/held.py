@@ -99,7 +99,7 @@ class Held:
         self._ones: dict[object, One] = {}
 
     def check(self, rule: Rule) -> None:
-        """Refuse a rule that reads more than whole gradients.
+        """Reject a rule that reads more than whole gradients.
 
         Raises:
             ValueError: says so.

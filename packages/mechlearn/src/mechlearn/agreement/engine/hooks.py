@@ -111,7 +111,7 @@ def _of_cell(cell: Any) -> Iterator[Tensor]:  # noqa: ANN401  # a closure's
 
 
 def check_alike(found: dict[str, Tensor], wanted: dict[str, Tensor], allowed: dict[str, Tensor]) -> None:
-    """Refuse a second pass whose gradients add up to something else than the first pass says they do.
+    """Reject a second pass whose gradients add up to something else than the first pass says they do.
 
     Args:
         found: the sum of each parameter's components in the second pass, by name.

@@ -45,7 +45,7 @@ def by_definition(
 def check_environment(
     found: Mapping[str, Tensor], wanted: Mapping[str, Tensor | None], environment: Callable[[], object], precision: float
 ) -> None:
-    """Refuse an environment's gradients that are not those of the definition.
+    """Reject an environment's gradients that are not those of the definition.
 
     Half of the digits are compared: sums of products in another order differ in fewer.
 

@@ -173,7 +173,7 @@ def masked(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescal
 
 
 def check_rescale(rescale: object) -> None:
-    """Refuse what is no way to rescale.
+    """Reject anything but a way to rescale.
 
     Raises:
         TypeError: neither a flag nor a word.
@@ -186,7 +186,7 @@ def check_rescale(rescale: object) -> None:
 
 
 def check_threshold(threshold: float) -> None:
-    """Refuse a threshold outside [0, 1].
+    """Reject a threshold outside [0, 1].
 
     Raises:
         TypeError: no number.

@@ -91,7 +91,7 @@ def homogeneous_critical(environments: int, alpha: float) -> float:
 
 
 def check_level(alpha: float) -> None:
-    """Refuse a level outside [0, 1].
+    """Reject a level outside [0, 1].
 
     Raises:
         TypeError: no number.

@@ -97,7 +97,7 @@ class Rule(Protocol):
 
 
 def check_rule(rule: object) -> None:
-    """Refuse what is no rule.
+    """Reject anything but a rule.
 
     Raises:
         TypeError: says so; a class is none, an instance of it is.
@@ -107,7 +107,7 @@ def check_rule(rule: object) -> None:
 
 
 def check_needs(rule: Rule, held: Collection[str]) -> None:
-    """Refuse sums that lack what a rule reads: of an environment whose sums are taken, nothing else can be known any more.
+    """Reject sums that lack what a rule reads: of an environment whose sums are taken, nothing else can be known any more.
 
     Args:
         rule: that is to combine.

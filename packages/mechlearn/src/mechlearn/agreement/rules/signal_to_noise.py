@@ -56,7 +56,7 @@ class SignalToNoiseMask(Consuming):
 
 
 def _check_range(square: Tensor, gradient: Tensor) -> None:
-    """Refuse squares that have left the range of their type; those of float32's numbers are within float64's."""
+    """Reject squares that have left the range of their type; those of float32's numbers are within float64's."""
     if square.dtype == gradient.dtype and square.numel():
         # Below this the square has lost digits, and with them the ratio.
         least = torch.finfo(square.dtype).tiny / torch.finfo(square.dtype).eps

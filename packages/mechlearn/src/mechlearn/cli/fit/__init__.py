@@ -164,7 +164,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _check_kind(options: argparse.Namespace) -> None:
-    """Refuse options of another kind than the one asked about."""
+    """Reject options of another kind than the one asked about."""
     for name in dict.fromkeys(name for names in OF.values() for name in names):
         value = getattr(options, name)
         if name in OF[options.kind] or value is None or value is False or value == []:

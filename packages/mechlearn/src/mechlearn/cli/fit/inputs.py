@@ -69,11 +69,7 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
 
 
 def check_names(options: argparse.Namespace) -> None:
-    """Refuse a file that is not there or cannot be read, and columns that it does not have, as `ask` does.
-
-    Raises:
-        FileNotFoundError, ImportError, ValueError: that.
-    """
+    """Reject a file that is not there or cannot be read, and columns that it does not have, as `ask` does."""
     from mechlearn.tables.reading import column, read_part, read_trajectories  # noqa: PLC0415
 
     if options.kind == "skips":
@@ -114,11 +110,7 @@ def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
 
 
 def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns of a table without those to drop and, if asked, without rows that have no target, and notes on both.
-
-    Raises:
-        FileNotFoundError, ImportError, ValueError: if the file cannot be read, or nothing is left to learn from.
-    """
+    """Return a table's columns without those to drop and, if asked, without rows that have no target, and notes on both."""
     from mechlearn.tables.reading import clear, column, read_part  # noqa: PLC0415
     from mechlearn.tables.reading_in import refusals, refuse_all  # noqa: PLC0415
 

@@ -25,9 +25,6 @@ def write_answer(facts: Mapping[str, Any], path: Path) -> Path:
 
     Returns:
         The path.
-
-    Raises:
-        UsageError: the file cannot be written.
     """
     ensure_file(path)
     write_text(path, answer_page(facts))

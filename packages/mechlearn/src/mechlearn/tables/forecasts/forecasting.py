@@ -179,10 +179,6 @@ def compare_forecasters(
         random_state: of the split, initial weights, batches and matches.
         parts: networks that are there already, and where to put others.
         watch: told of every network that is trained, on its way; nothing that is found depends on it.
-
-    Raises:
-        TypeError: frames ahead that are no whole number.
-        ValueError: too few or too short trajectories, frames that are not finite, or other numbers of features.
     """
     budget = budget or Budget()
     listed, ahead = check_trajectories(trajectories, ahead)
@@ -274,9 +270,6 @@ def check_trajectories(trajectories: Sequence[Numbers], ahead: int | None = None
     Args:
         trajectories: arrays (T, D), of the same D; at least 20 of more than `ahead` frames.
         ahead: in frames; the longest that all trajectories have, up to 32, if None.
-
-    Raises:
-        TypeError, ValueError: as `compare_forecasters`.
     """
     listed = _checked(trajectories)
     ahead = _ahead(listed, ahead)

@@ -77,21 +77,12 @@ def read_table(path: Path, keys: Collection[str] = (), target: str | None = None
         path: of the file.
         keys: columns that only say whose a row is; of a CSV or TSV file they stay texts (`labels_of`).
         target: column in which a class may be called "none" (`target_of`).
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ImportError: Parquet, and nothing installed that reads it.
-        ValueError: another kind of file, one too large, one that is no table, or numbers that can be read two ways.
     """
     return clear(read_noted(path, keys, target)).columns
 
 
 def clear(table: Loaded) -> Loaded:
-    """Return a table without columns that are unclear.
-
-    Raises:
-        ValueError: one that is.
-    """
+    """Return a table without columns that are unclear."""
     for sentence in table.unclear.values():
         raise ValueError(sentence)
     return table
@@ -165,11 +156,7 @@ def _cell(value: Any) -> str:  # noqa: ANN401  # of openpyxl
 
 
 def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an npz file.
-
-    Raises:
-        ValueError: what is no such file, or has objects in it, which only a pickle could bring back.
-    """
+    """Return the arrays of an npz file."""
     try:
         # Opened here: of a damaged one NumPy leaves the handle open.
         with path.open("rb") as opened:
@@ -181,11 +168,7 @@ def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def npy_array(path: Path) -> NDArray[Any]:
-    """Return the array of an npy file.
-
-    Raises:
-        ValueError: as `npz_arrays`.
-    """
+    """Return the array of an npy file."""
     try:
         with path.open("rb") as file:
             sizes.check_npy(file, path, LARGEST)
@@ -240,23 +223,14 @@ def digest(path: Path) -> str:
 
 
 def column(table: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """Return a column.
-
-    Raises:
-        ValueError: there is none of that name; the nearest is said.
-    """
+    """Return a column."""
     if name not in table:
         raise ValueError(f"A column that is asked for should be in the table. Found no {name!r}. {nearest(name, table)}")
     return table[name]
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is not there, a folder, and what is compressed.
-
-    Raises:
-        FileNotFoundError: nothing there.
-        ValueError: anything else that is refused.
-    """
+    """Reject what is not there, a folder, and what is compressed."""
     if path.is_dir():
         raise ValueError(f"A table should be a file. Found a folder, {path}. Name a file in it.")
     if not path.is_file():
@@ -275,11 +249,7 @@ def too_large(path: Path, way_out: str) -> str:
 
 
 def csv_names(path: Path) -> list[str]:
-    """Return the names of a CSV or TSV file's columns.
-
-    Raises:
-        ValueError: none, or one that comes twice.
-    """
+    """Return the names of a CSV or TSV file's columns."""
     with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
         names = [name.strip() for name in next(csv.reader(file, delimiter=delimiter(path)), [])]
     check_names(names)
@@ -287,11 +257,7 @@ def csv_names(path: Path) -> list[str]:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse columns of one name.
-
-    Raises:
-        ValueError: if there are two.
-    """
+    """Reject columns of one name."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
@@ -336,9 +302,6 @@ def delimiter(path: Path) -> str:
     It is the one of which the line of names has as many as the first row, of several the one it has most of, and of equally
     many what the file's ending says; a `.tsv` with a tab among its names has tabs. What is inside of quotation marks does
     not count.
-
-    Raises:
-        ValueError: these lines are no UTF-8.
     """
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
@@ -361,11 +324,7 @@ def _record(file: Iterable[str]) -> str:
 
 
 def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
-    """Yield so many rows at a time, all of them if None.
-
-    Raises:
-        ValueError: no rows, or one with more or fewer cells than names.
-    """
+    """Yield so many rows at a time, all of them if None."""
     names, mark = csv_names(path), delimiter(path)
     piece, some = Piece(names, [], [], mark), False
     with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):

@@ -40,10 +40,6 @@ def read_part(path: Path, keys: Collection[str] = (), target: str | None = None)
         path: of the file.
         keys: columns that only say whose a row is.
         target: column in which a class may be called "none".
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: no table, or one too large without polars; the sentence says how large.
     """
     check_file(path)
     if path.stat().st_size <= files.LARGEST:
@@ -111,9 +107,6 @@ def read_batches(
         numbers: columns of numbers, where they are there at all; a cell may be empty, and nothing else. What others hold does
             not matter then; if None, it does.
         raw: columns to be there as they stand in the file, too, under their name behind `RAW`; only an empty cell is missing.
-
-    Raises:
-        FileNotFoundError, ImportError, ValueError: as `read_table`, or a cell that is no number; the sentence says which.
     """
     start = 0
     for piece, lines in _pieces(path, texts, rows, numbers, raw):
@@ -162,7 +155,7 @@ def _with_point(cell: str) -> str:
 
 
 def _check_numbers(values: NDArray[Any], name: str, start: int, lines: Sequence[int], path: Path) -> None:
-    """Refuse a column of a piece with the first cell that is no number; `start` rows came before the piece."""
+    """Reject a column of a piece with the first cell that is no number; `start` rows came before the piece."""
     wrong = np.flatnonzero(_no_numbers(values))
     if not len(wrong):
         return

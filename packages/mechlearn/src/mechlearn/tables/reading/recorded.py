@@ -43,11 +43,6 @@ def read_trajectories(path: Path, by: str | None = None, time: str | None = None
     all other columns are features. An npy file is an array (n, T, D), or (T, D) in a folder; an npz file has an array, with
     `lengths` (n,) beside it where trajectories end early, or an array (T, D) for each trajectory. A folder may be a Minari data
     set, of which the observations are taken.
-
-    Raises:
-        FileNotFoundError: there is nothing.
-        ImportError: a Minari data set without minari.
-        ValueError: what is no trajectory, features that differ between files, or frames that are no finite numbers.
     """
     if path.is_dir():
         return _minari(path) if (path / "data" / "main_data.hdf5").is_file() else _folder(path, time)
@@ -235,7 +230,7 @@ def _check_times(when: NDArray[Any], time: str, path: Path) -> None:
 
 
 def _apart(times: Sequence[NDArray[Any]], time: str, path: Path) -> tuple[str, ...]:
-    """Refuse two frames of a trajectory at one time; a sentence where frames are unevenly apart."""
+    """Reject two frames of a trajectory at one time; a sentence where frames are unevenly apart."""
     for one in times:
         twice = np.flatnonzero(one[1:] == one[:-1])
         if len(twice):

@@ -12,16 +12,12 @@ import numpy as np
 
 
 def check_npz(file: Any, name: str, most: int) -> None:  # noqa: ANN401  # a file of bytes, of which typing knows no class
-    """Refuse an npz file of which the arrays, as their headers say, do not fit.
+    """Reject an npz file of which the arrays, as their headers say, do not fit.
 
     Args:
         file: opened; it is read from the start, and left there.
         name: for the sentence.
         most: bytes that all arrays may have.
-
-    Raises:
-        ValueError: if they are larger together, or one is larger than what is stored of it.
-        zipfile.BadZipFile: if it is no npz file.
     """
     total = 0
     with zipfile.ZipFile(file) as archive:
@@ -33,7 +29,7 @@ def check_npz(file: Any, name: str, most: int) -> None:  # noqa: ANN401  # a fil
 
 
 def check_npy(file: Any, path: Path, most: int) -> None:  # noqa: ANN401
-    """Refuse an npy file of which the array, as its header says, does not fit; as `check_npz`."""
+    """Reject an npy file of which the array, as its header says, does not fit; as `check_npz`."""
     _check_size(_declared(file, path.stat().st_size, path.name), most, path.name)
     file.seek(0)
 
@@ -50,15 +46,12 @@ def _declared(file: Any, stored: int, name: str) -> int:  # noqa: ANN401
 
 
 def check_parquet(parquet: Any, path: Path, most: int) -> None:  # noqa: ANN401  # a module of an optional package
-    """Refuse a Parquet file that does not fit when it is unpacked: a run or a dictionary can stand for any number of values.
+    """Reject a Parquet file that does not fit when it is unpacked: a run or a dictionary can stand for any number of values.
 
     Args:
         parquet: pyarrow.parquet.
         path: of the file.
         most: bytes that all columns may have.
-
-    Raises:
-        ValueError: if they are larger together.
     """
     meta = parquet.read_metadata(path)
     groups = [meta.row_group(place) for place in range(meta.num_row_groups)]
@@ -71,18 +64,14 @@ def check_parquet(parquet: Any, path: Path, most: int) -> None:  # noqa: ANN401 
 
 
 def check_cells(lazy: Any, path: Path, most: int) -> None:  # noqa: ANN401  # a lazy frame of polars
-    """Refuse a Parquet file of which the cells alone do not fit; of texts, which polars keeps once, nothing is counted."""
+    """Reject a Parquet file of which the cells alone do not fit; of texts, which polars keeps once, nothing is counted."""
     rows = int(lazy.select(importlib.import_module("polars").len()).collect().item())
     _check_size(8 * rows * len(lazy.collect_schema()), most, path.name)
 
 
 @contextmanager
 def of_parquet(path: Path) -> Generator[None, None, None]:
-    """In here what a library says of a file that it cannot read is one sentence.
-
-    Raises:
-        ValueError: if it says something.
-    """
+    """In here what a library says of a file that it cannot read is one sentence."""
     try:
         yield
     except Exception as error:  # theirs have no class in common

@@ -82,25 +82,18 @@ def _is_nothing(value: object) -> bool:
 
 
 def check_cells(columns: Mapping[str, NDArray[Any]], most: int = 50) -> None:
-    """Refuse cells that no table may hold, before any of its rows is set apart: a sentence's data rows are those of the file.
+    """Reject cells that no table may hold, before any of its rows is set apart: a sentence's data rows are those of the file.
 
     Args:
         columns: by name.
         most: categories of a column of texts.
-
-    Raises:
-        ValueError: numbers that are infinite or above `HUGE`, or numbers with some texts among them.
     """
     for name, values in columns.items():
         check_column(name, values, most)
 
 
 def check_column(name: str, values: NDArray[Any], most: int = 50) -> None:
-    """Refuse one column's cells, as `check_cells` does.
-
-    Raises:
-        ValueError: that.
-    """
+    """Reject one column's cells, as `check_cells` does."""
     what = kind(values)
     if what == "numbers":
         check_finite(name, values)
@@ -109,14 +102,11 @@ def check_column(name: str, values: NDArray[Any], most: int = 50) -> None:
 
 
 def check_finite(name: str, values: NDArray[Any]) -> None:
-    """Refuse numbers that are infinite, or too large for their squares to be added up; missing ones pass.
+    """Reject numbers that are infinite, or too large for their squares to be added up; missing ones pass.
 
     Args:
         name: of the column.
         values: (n,) numbers.
-
-    Raises:
-        ValueError: one that is infinite or above `HUGE`.
     """
     if values.dtype.kind not in "fO":
         return
@@ -138,7 +128,7 @@ def check_finite(name: str, values: NDArray[Any]) -> None:
 
 
 def check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int, way_out: str = CODED) -> None:
-    """Refuse numbers with some texts among them, or a unit behind; codes as 1, 2, 3 and X are categories (`_are_codes`)."""
+    """Reject numbers with some texts among them, or a unit behind; codes as 1, 2, 3 and X are categories (`_are_codes`)."""
     _check_pairs(name, counts)
     _check_units(name, counts)
     numbers = {text for text in counts if is_number(text)}

@@ -11,12 +11,7 @@ from mechlearn.tables.reading_in.cells import NOTHING, is_missing
 
 
 def columns_of(X: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401, N803
-    """Return a table's columns by name.
-
-    Raises:
-        TypeError: nothing that is a table.
-        ValueError: no rows, no columns, columns of different lengths, or two of one name.
-    """
+    """Return a table's columns by name."""
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # a lazy frame of polars
         return columns_of(X.collect())
     if isinstance(X, Mapping):
@@ -91,11 +86,7 @@ def _hidden(masked: Any) -> NDArray[Any]:  # noqa: ANN401  # a masked array
 
 
 def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
-    """Return one value for each row.
-
-    Raises:
-        ValueError: another shape.
-    """
+    """Return one value for each row."""
     if values is None:
         raise ValueError(
             f"`{name}` should hold one value for each of the {rows} rows. Found None. Name the column that says it."

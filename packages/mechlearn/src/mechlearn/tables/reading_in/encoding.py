@@ -73,11 +73,7 @@ class Encoding:
         return tuple(name for column in self.columns for name in column.names)
 
     def encoded(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
-        """Return (n, J) numbers.
-
-        Raises:
-            ValueError: a column that is missing, texts where numbers belong, or numbers that are infinite or above `HUGE`.
-        """
+        """Return (n, J) numbers."""
         for column in self.columns:
             _check_column(column, table)
         return np.concatenate([column.encoded(table[column.name]) for column in self.columns], 1)
@@ -101,9 +97,6 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
     Args:
         columns: by name.
         most: categories of a column of texts.
-
-    Raises:
-        ValueError: dates, numbers with some texts among them, or more texts than `most`: names and free text are no categories.
     """
     refuse_all(refusals(columns, most))
     found: list[Column] = []
@@ -131,11 +124,7 @@ def refusals(columns: Mapping[str, NDArray[Any]], most: int = 50) -> dict[str, s
 
 
 def refuse_all(sentences: Mapping[str, str]) -> None:
-    """Refuse columns, all in one list, with the options that leave them out.
-
-    Raises:
-        ValueError: if there is one.
-    """
+    """Reject columns, all in one list, with the options that leave them out."""
     if not sentences:
         return
     first = next(iter(sentences.values()))

@@ -80,9 +80,6 @@ def prepare(
         groups: the site of each row; a missing one belongs to a site of its own, "(missing)".
         task: "classification" or "regression"; from the target if None.
         compared: whether sites are held out; if not, none is pooled, refused or said anything of.
-
-    Raises:
-        TypeError, ValueError: what cannot be asked; the sentence says what, and what to do.
     """
     columns = columns_of(X)
     rows = len(next(iter(columns.values())))

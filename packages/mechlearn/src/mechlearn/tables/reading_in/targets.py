@@ -15,7 +15,7 @@ CLASSED = "leave their rows out; if each is a class of its own, ask for classifi
 def check_target(
     target: NDArray[Any], name: str | None = None, task: Task | None = None, most: int = 50, gaps: bool = False
 ) -> None:
-    """Refuse what cannot be predicted.
+    """Reject what cannot be predicted.
 
     Args:
         target: (n,) of each row.
@@ -23,11 +23,6 @@ def check_target(
         task: that is asked for; from the target if None.
         most: different texts up to which they are classes rather than numbers with cells to mend (`check_cells`).
         gaps: whether it may be missing in some rows.
-
-    Raises:
-        ValueError: a target that is missing in some rows (with `gaps`: in all), infinite or above `HUGE`, no number or class,
-            always the same, or of numbers with some texts among them where no task is asked for: one such cell would make
-            classes of all numbers.
     """
     column, gone = name or "y", is_missing(target)
     if gone.all() or (gone.any() and not gaps):
@@ -51,12 +46,9 @@ def check_target(
 
 
 def check_known(target: object) -> None:
-    """Refuse a target of objects with gaps, such as pandas' NA among texts, before NumPy makes a text of them or fails.
+    """Reject a target of objects with gaps, such as pandas' NA among texts, before NumPy makes a text of them or fails.
 
     What is no sequence of one cell a row, and a NaN among numbers, is scikit-learn's to refuse.
-
-    Raises:
-        ValueError: says in which rows.
     """
     kind_of = getattr(getattr(target, "dtype", None), "kind", "O")
     if target is None or isinstance(target, str | bytes) or (isinstance(target, np.ndarray) and kind_of != "O"):
@@ -79,9 +71,6 @@ def target_codes(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tupl
     Args:
         target: (n,) of each row, none missing.
         task: that is asked for; if None, up to 20 different whole numbers and all texts are classes.
-
-    Raises:
-        ValueError: texts to be regressed, or more than 100 classes.
     """
     numeric = kind(target) == "numbers" and target.dtype.kind != "b"
     values = target.astype(np.float64) if numeric else target.astype(str)

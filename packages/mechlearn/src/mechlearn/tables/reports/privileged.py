@@ -48,9 +48,6 @@ def distill_answer(
         folds: of rows; as many as there are sites, if these are fewer and lie in one fold each.
         sites: of each row, whose it is; missing ones are one site. Calibration is shown by them. Rows are independent if None.
         together: whether all rows of a site lie in one fold; if not, the answer warns of it.
-
-    Raises:
-        TypeError, ValueError: a table that cannot be asked.
     """
     names = [name for step in privileged for name in step]
     inputs = {name: values for name, values in columns.items() if name not in (question.target, *names)}
@@ -97,7 +94,7 @@ def _check_asked(inputs: Columns, rows: int, folds: int) -> None:
 
 
 def _apart(whose: NDArray[Any] | None) -> NDArray[Any] | None:
-    """Refuse environments that no fold can keep apart."""
+    """Reject environments that no fold can keep apart."""
     if whose is not None and len(np.unique(whose)) < 2:
         raise ValueError(
             "Folds keep the rows of an environment together, so there should be at least two environments. Found one. Name "

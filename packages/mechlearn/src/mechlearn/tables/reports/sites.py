@@ -49,9 +49,6 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
         sites: of each row.
         question: what is asked.
         apart: a site that has no part in anything but a last look.
-
-    Raises:
-        TypeError, ValueError: a table that cannot be asked.
     """
     inputs = {name: values for name, values in columns.items() if name != question.target}
     target = columns[question.target]

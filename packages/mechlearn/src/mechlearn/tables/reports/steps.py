@@ -18,9 +18,6 @@ def encoded_steps(columns: Columns, steps: Sequence[Sequence[str]]) -> list[Numb
     Args:
         columns: by name.
         steps: names of each step's columns, as many in every one.
-
-    Raises:
-        TypeError, ValueError: columns that cannot be encoded, another number of them in some step, or numbers beside texts.
     """
     widths = [len(step) for step in steps]
     if len(set(widths)) > 1:

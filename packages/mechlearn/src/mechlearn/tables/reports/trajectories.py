@@ -19,9 +19,6 @@ def skips_answer(recorded: Recorded, question: Question, ahead: int | None = Non
         recorded: the trajectories.
         question: what is asked; of its fields `seed`, `budget`, `progress` and `parts` count here.
         ahead: how many frames ahead a state is to be predicted.
-
-    Raises:
-        TypeError, ValueError: trajectories that cannot be asked.
     """
     check_trajectories(recorded.frames, ahead)  # refused before anything is timed
     # What there is time for depends on the machine and the hour: asked once, and kept.

@@ -56,11 +56,7 @@ def save(model: Model | Stepping, folder: Path) -> Path:
 
 
 def check_kept(model: object) -> None:
-    """Refuse what cannot be kept as a folder.
-
-    Raises:
-        TypeError: no model of `mechlearn fit`'s.
-    """
+    """Reject what cannot be kept as a folder."""
     if not isinstance(model, Model | Stepping):
         raise TypeError(
             f"What `mechlearn fit` makes can be saved: a Model or a Stepping. Found {type(model).__name__}. Keep an estimator "
@@ -159,11 +155,7 @@ def _as_named(path: Path, wanted: str) -> bytes:
 
 
 def skops() -> Any:  # noqa: ANN401  # a module of an optional package
-    """Return skops.io.
-
-    Raises:
-        ImportError: it is not installed.
-    """
+    """Return skops.io."""
     try:
         return importlib.import_module("skops.io")
     except ImportError as error:
@@ -196,7 +188,7 @@ def _estimator(content: bytes, columns: int, name: str) -> Any:  # noqa: ANN401 
 
 
 def _check_tree(nodes: Any, columns: int, name: str) -> None:  # noqa: ANN401  # a record array
-    """Refuse branches that lead nowhere or back, columns that there are none of, and categories, which none of ours has."""
+    """Reject branches that lead nowhere or back, columns that there are none of, and categories, which none of ours has."""
     inner = nodes[nodes["is_leaf"] == 0]
     own = np.flatnonzero(nodes["is_leaf"] == 0)
     forward = all(((inner[side] > own) & (inner[side] < len(nodes))).all() for side in ("left", "right"))

@@ -19,9 +19,6 @@ def parsed_card(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     Args:
         card: as JSON has it.
         name: of the folder, for sentences.
-
-    Raises:
-        ValueError: if an entry is missing, of another type or out of bounds.
     """
     _check_texts(card, name)
     for key in ("weights", *(["estimator"] if "estimator" in card else [])):
@@ -51,14 +48,11 @@ def parsed_card(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def check_arrays(model: Model | Stepping, name: str) -> None:
-    """Refuse weights that are not finite numbers of the shapes that the card asks for.
+    """Reject weights that are not finite numbers of the shapes that the card asks for.
 
     Args:
         model: as it was read.
         name: of the folder, for sentences.
-
-    Raises:
-        ValueError: if one is missing, too many, of another shape or type, not finite, or a spread that is not positive.
     """
     arrays = dict(model.arrays)
     for key, values in arrays.items():
@@ -103,7 +97,7 @@ def _first(arrays: Mapping[str, NDArray[Any]], key: str, axis: int = 0) -> int:
 
 
 def _check_texts(value: object, name: str) -> None:
-    """Refuse texts that a terminal would obey, and numbers that are none."""
+    """Reject texts that a terminal would obey, and numbers that are none."""
     if isinstance(value, str):
         fine = len(value) <= LONGEST and not any(c < " " and c not in "\t\n\r" for c in value) and not _C1 & {*value}
         _expect(fine, f"have texts without control characters, of at most {LONGEST:,} letters", value, name)

@@ -56,11 +56,7 @@ class Model:
         return "probability" if self.scores == "probabilities" else "score"
 
     def outputs(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
-        """Return (n, K) probabilities or scores of classes, or (n, 1) numbers.
-
-        Raises:
-            ValueError: columns that are missing or of another kind.
-        """
+        """Return (n, K) probabilities or scores of classes, or (n, 1) numbers."""
         a = self.arrays
         x = np.nan_to_num((self.encoding.encoded(table) - a["mean"]) / a["spread"], nan=0.0)
         if self.estimator is not None:
@@ -115,11 +111,7 @@ class Stepping:
     facts: Mapping[str, Any]
 
     def states(self, table: Mapping[str, NDArray[Any]], steps: int) -> Numbers:
-        """Return (n, steps, D): where the model's steps lead from the states that a table's rows are.
-
-        Raises:
-            ValueError: columns that are missing, or that are no finite numbers.
-        """
+        """Return (n, steps, D): where the model's steps lead from the states that a table's rows are."""
         missing = [name for name in self.names if name not in table]
         if missing:
             raise ValueError(f"A table of states should have the columns trained on. Found no {missing[0]!r}. Add it.")

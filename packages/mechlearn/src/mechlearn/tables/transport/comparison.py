@@ -38,11 +38,7 @@ class Effort(NamedTuple):
     progress: Callable[[int, int], None] | None = None
 
     def checked(self) -> "Effort":
-        """Return it, if it can be.
-
-        Raises:
-            TypeError, ValueError: if a budget is not positive.
-        """
+        """Return it, if it can be."""
         if self.budget is not None:
             check_positive("budget", self.budget)
         return self
@@ -103,11 +99,7 @@ def transport_table(
     effort: Effort = EVERYTHING,
     frame: Any = None,  # noqa: ANN401  # of pandas
 ) -> Transport:
-    """Ask a prepared table; the arguments are those of `transport`, and a frame with the table's rows in its order.
-
-    Raises:
-        TypeError, ValueError: if it cannot be asked, or a candidate is none.
-    """
+    """Ask a prepared table; the arguments are those of `transport`, and a frame with the table's rows in its order."""
     sites, effort = held_out(table), effort.checked()
     undefined = _undefined(table, sites)
     places, *streams = [np.random.default_rng([seed, place]) for place in range(6)]
@@ -179,11 +171,7 @@ def _merit(table: Table, sites: Sequence[int], said: Prediction) -> float:
 
 
 def _undefined(table: Table, sites: Sequence[int]) -> list[str]:
-    """Sentences on sites where the score that verdicts are drawn on is undefined.
-
-    Raises:
-        ValueError: if it is so everywhere: groups and target say the same.
-    """
+    """Sentences on sites where the score that verdicts are drawn on is undefined."""
     first, second = NAMES[table.task]
     rows = [table.labels[table.site == site] for site in sites]
     names = [table.sites[site] for site, own in zip(sites, rows, strict=True) if not bool((own != own[0]).any())]

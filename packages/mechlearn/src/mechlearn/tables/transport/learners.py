@@ -95,11 +95,7 @@ DEFAULT = ("constant", "linear", "boosting")
 
 
 def simple_learners(names: Sequence[str], task: Task, seed: int) -> list[Learner]:
-    """Return candidates of `SIMPLE` by name.
-
-    Raises:
-        ValueError: if a name is unknown, or there is none.
-    """
+    """Return candidates of `SIMPLE` by name."""
     for name in names:
         check_one_of("simple", name, tuple(SIMPLE))
     if not names:
@@ -109,11 +105,7 @@ def simple_learners(names: Sequence[str], task: Task, seed: int) -> list[Learner
 
 
 def own_learners(candidates: Mapping[str, Any], task: Task, seed: int) -> list[Learner]:
-    """Return a person's own candidates, and those by name where none is given; a random state that they leave open is set.
-
-    Raises:
-        TypeError, ValueError: if one is no estimator, cannot predict what is asked, or has the name of another one.
-    """
+    """Return a person's own candidates, and those by name where none is given; a random state that they leave open is set."""
     needed = ("fit", "get_params", "predict_proba" if task == "classification" else "predict")
     found: list[Learner] = []
     for name, estimator in candidates.items():
@@ -156,10 +148,6 @@ def predicted(table: Table, fit: Fit, frame: Any = None) -> NDArray[np.float64]:
     """Fit and predict: (S, n, K) probabilities or (S, n) numbers of S stages, one where none is named.
 
     What fits with `groups` is told the training rows' sites.
-
-    Raises:
-        Exception: whatever the estimator raises.
-        ValueError: if it predicts what is no finite number.
     """
     labels = table.labels
     seen, x = (table.x[rows] if frame is None or not fit.named else frame.iloc[rows] for rows in (fit.train, fit.asked))

@@ -159,12 +159,7 @@ NAMES = (*LINEAR, *METHODS)
 
 
 def method(name: str, task: Task, seed: int) -> Any:  # noqa: ANN401  # an estimator
-    """Return a candidate of `NAMES`.
-
-    Raises:
-        ImportError: if it needs a package that is not installed.
-        ValueError: if the name is unknown.
-    """
+    """Return a candidate of `NAMES`."""
     if name == "mixed model":
         try:
             importlib.import_module("statsmodels")  # an extra's

@@ -28,11 +28,7 @@ AUDITED = 40_000
 
 
 def answer_sites(options: argparse.Namespace) -> int:
-    """Read the table, ask it, write the report, and print the verdict, a line for each candidate, what failed and notes.
-
-    Raises:
-        UsageError: if the file, the table or the model cannot be used.
-    """
+    """Read the table, ask it, write the report, and print the verdict, a line for each candidate, what failed and notes."""
     start = time.perf_counter()
     path = (options.out or OUT / f"sites-{options.file.stem}") / "report.html"
     ensure_file(path)
@@ -115,11 +111,7 @@ def _from_here() -> Generator[None]:
 
 
 def model_of(where: str) -> Any:  # noqa: ANN401  # of any library
-    """Import a person's own estimator, or call what makes one.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """Import a person's own estimator, or call what makes one."""
     module, _, name = where.partition(":")
     if not (module and name):
         raise ValueError(f"{FORM}. Found {where!r}.")
