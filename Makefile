@@ -42,8 +42,8 @@ lint: $(STAMP)
 # The tests that need an optional dependency, in an environment of their own that has them all; there a missing one fails.
 # The peers of `mechlearn bench` are not among them: BackPACK brings torchvision, whose wheel does not load beside the CPU torch.
 EXTRAS := .venv-extras
-HAS    := test,paper,worlds,language,integrations,cluster,tracking,postgres,frames,excel,mixed
-EVERY   = --editable 'packages/mechlearn[tables,integrations,excel,mixed]' --editable 'packages/claimlab[cluster,tracking,postgres,frames]' \
+HAS    := test,paper,worlds,language,integrations,trl,cluster,tracking,postgres,frames,excel,mixed
+EVERY   = --editable 'packages/mechlearn[tables,integrations,trl,excel,mixed]' --editable 'packages/claimlab[cluster,tracking,postgres,frames]' \
 	--editable 'packages/zoo[test,paper,worlds,language]'
 MARKED  = $(shell grep -rlF mark.extra packages docs --include='*.py')
 LEAVE  ?=
@@ -60,8 +60,8 @@ worlds:
 RANKS ?= 2
 launch:
 	$(MAKE) build/launch/.installed EXTRAS=build/launch \
-		EVERY="--editable 'packages/mechlearn[tables,integrations]' --editable packages/claimlab --editable 'packages/zoo[test]'"
-	MECHLEARN_RANKS=$(RANKS) MECHLEARN_EXTRAS=test,integrations build/launch/bin/pytest --durations 10 \
+		EVERY="--editable 'packages/mechlearn[tables,integrations,trl]' --editable packages/claimlab --editable 'packages/zoo[test]'"
+	MECHLEARN_RANKS=$(RANKS) MECHLEARN_EXTRAS=test,integrations,trl build/launch/bin/pytest --durations 10 \
 		docs/tests/test_recipes.py $(if $(filter 2,$(RANKS)),,packages/mechlearn/tests/agreement/distributed/test_agreement_on_ranks.py)
 
 # The same build of torch as `make` has: what an extra asks for must not bring another one, such as one for CUDA.

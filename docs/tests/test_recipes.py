@@ -192,3 +192,39 @@ def test_a_trainer_drops_the_ids_unless_it_is_told_not_to(tmp_path, monkeypatch)
     """The page says so; when this fails, its line can go."""
     with pytest.raises(KeyError, match="site"):
         defined(monkeypatch, tmp_path, [])
+
+
+class LiteralAnchor(Literal):
+    """The same for `Anchored`: the second gradient is added where it has the sign of the first."""
+
+    def __init__(self, model, rule):
+        assert (rule.anchor, rule.weight) == ("reward", 0.3)
+        super().__init__(model, types.SimpleNamespace(threshold=0.6))
+
+    def backward(self, losses, site, hold):
+        self.accumulate(losses, site, hold)
+        for parameter, (trusted, other) in zip(self.parameters, whole_gradients(self.calls, self.parameters), strict=True):
+            parameter.grad = trusted + 0.3 * other * (trusted * other > 0)
+        self.calls.clear()
+
+
+@pytest.mark.extra("trl", "trl")
+@pytest.mark.filterwarnings("ignore")
+def test_trl(tmp_path, monkeypatch):
+    """On one process the recipe takes the steps of the definition; on several, all processes end with the same model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["train.py", "4"])
+    ends = []
+    for stand_in in (None, LiteralAnchor):
+        namespace = {"__name__": "recipe"}
+        exec(compile(script("trl"), "train.py", "exec"), namespace)
+        if stand_in:
+            namespace["Agreement"] = stand_in
+        trainer = namespace["main"]()
+        ends.append(end_to_end(trainer.model.parameters()))
+    start = trainer.agreement.start
+    assert not torch.equal(ends[0], start)
+    assert (ends[0] - ends[1]).norm() < 1e-4 * (ends[1] - start).norm()
+    found = "[parameter.tolist() for parameter in trainer.model.parameters()]"
+    processes = launch(script("trl"), found, TORCHRUN, ["4"], tmp_path)
+    assert all(other == processes[0] for other in processes)
