@@ -130,3 +130,28 @@ def share(rows: Rows) -> Measurement | None:
     """Return and-add's gain less half of mixing's, with a helpful second label and the weight 1."""
     ours, theirs = (differences(rows, "helpful", [f"{form} 1"]) for form in ("and-add", "mix"))
     return bootstrap(np.array(ours) - np.array(theirs) / 2, np.mean) if ours and theirs else None
+
+
+def errors(rows: Rows, form: str) -> list[float]:
+    """Return each seed's test error on Swimmer, with the weight and the batch size that had the least held-out error."""
+    found = (group.where(kind="score", cell="Swimmer") for group in rows.by("seed").values())
+    kept = ([row for row in group if str(row["arm"]).split()[0] == form] for group in found)
+    return [number(min(some, key=lambda row: number(row, "selection")), "selected") for some in kept if some]
+
+
+def relative(form: str, over: str) -> Measure:
+    """Return a measure: the tuned test error of one form over that of another, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        above, below = errors(rows, form), errors(rows, over)
+        return bootstrap(np.array(above) / np.array(below), np.median) if above and below else None
+
+    return measure
+
+
+auxiliary = relative("mix", "label")
+"""A tuned auxiliary head on Swimmer against labels alone."""
+anchored = relative("and-add", "mix")
+"""Adding by sign against a tuned auxiliary head on Swimmer."""
+anchored_alone = relative("and-add", "label")
+"""Adding by sign against labels alone on Swimmer."""
