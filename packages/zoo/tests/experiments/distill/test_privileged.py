@@ -2,13 +2,19 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from claimlab import Rows, judge
 from mechlearn.distill import shuffle_contexts
-from mechlearn_zoo.experiments.distill.privileged import EXPERIMENT, arms, language, students, worlds
+from mechlearn.distill.examples.streams import Stream
+from mechlearn.nn.perceptrons import relu_mlp
+from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.privileged import EXPERIMENT, arms, language, students, swimmer, worlds
 from mechlearn_zoo.experiments.distill.privileged import run as privileged
 from mechlearn_zoo.experiments.distill.privileged.arms import Arm
 from mechlearn_zoo.experiments.distill.privileged.digits import second_labels
+from mechlearn_zoo.tasks.bodies.quantiles import BINS
+from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 from mechlearn_zoo.tasks.streams import stream
 
 TINY = replace(EXPERIMENT.presets["quick"].config, seed=0, pretraining=2, updates=2)
@@ -151,7 +157,7 @@ def verdicts(rows, preset="quick"):
 
 
 def test_claims_are_refuted_by_what_they_deny():
-    asked = {name for name in verdicts(planted()) if not name.startswith("digits")}
+    asked = {name for name in verdicts(planted()) if not name.startswith(("digits", "swimmer"))}
     assert {name for name, verdict in verdicts(planted()).items() if verdict == "holds"} == asked
     for changes, refuted in {
         ("and-add 1", 78): {"plateau"},
@@ -173,3 +179,63 @@ def test_digits_have_a_row_for_each_arm():
     found = list(privileged.run(replace(EXPERIMENT.presets["digits"].config, updates=2, cells=("harmful",))))
     assert len(found) == 1 + len(privileged.DIGITS)
     assert all(0 <= row["test"] <= 100 for row in found)
+
+
+@pytest.fixture(scope="module")
+def body():
+    """Return made-up examples of a body: 5 inputs, 3 steps of 2 numbers in the future, 32 bins."""
+    made = stream(0, "body")
+    parts = [
+        Part(torch.randn(n, 5, generator=made), torch.randn(n, 3, 2, generator=made), torch.arange(n) % BINS)
+        for n in (48, 9, 9)
+    ]
+    return PrivilegedData(*parts)
+
+
+@pytest.mark.parametrize("form", ["label", "mix", "and-add"])
+def test_swimmer_takes_the_steps_of_the_definition(form, body):
+    config = bodies.Training(seed=3, rounds=2, student_steps=2, every=1, student_widths=(8, 8))
+    found = swimmer.train(config, body, Arm(form, 2.0), 16)
+    student, head = bodies.make_student(config, 5), relu_mlp((8, 6), stream(3, "head"))
+    own, heads = list(student.parameters()), list(head.parameters())
+    optimizer = torch.optim.Adam([*own, *heads], config.student_lr)
+    batches = Stream(torch.arange(48), 16, stream(3, "batches"))
+    expected = []
+    for step in range(1, 5):
+        rows = next(batches)
+        for one in (*own, *heads):
+            one.grad = None
+        label = cross_entropy(student(body.train.x[rows]), body.train.y[rows])
+        future = (head(student[:-1](body.train.x[rows])) - body.train.privileged[rows].flatten(1)).square().mean()
+        first = torch.autograd.grad(label, own)
+        second = torch.autograd.grad(future, [*own, *heads], materialize_grads=True)
+        for one, g, h in zip(own, first, second, strict=False):
+            one.grad = {"label": g, "mix": g + 2 * h, "and-add": g + 2 * h * (g * h > 0)}[form]
+        if form != "label":
+            for one, h in zip(heads, second[len(own) :], strict=True):
+                one.grad = h
+        optimizer.step()
+        if step % 2 == 0:
+            expected.append((step, *(bodies.mean_error(student, split) for split in (body.selection, body.test))))
+    torch.testing.assert_close(torch.tensor(found), torch.tensor(expected))
+
+
+def swum(**errors):
+    """Return rows of Swimmer: six seeds, two weights, of which the first is chosen on held-out examples."""
+    found = []
+    for seed in range(6):
+        for arm, error in errors.items():
+            for weight, more in ((1, 0.0), (2, 0.1)):
+                row = {"kind": "score", "cell": "Swimmer", "seed": seed, "arm": arm if arm == "label" else f"{arm} {weight}"}
+                found.append({**row, "batch": 16, "selection": error + more, "selected": error + seed / 1000 - more / 10})
+    return Rows({**row, "arm": str(row["arm"]).replace("_", "-")} for row in found)
+
+
+def test_claims_of_swimmer():
+    def words(rows):
+        return {name: word for name, word in verdicts(rows, "swimmer").items() if name.startswith("swimmer")}
+
+    assert set(words(swum(label=0.3, mix=0.2, and_add=0.1)).values()) == {"holds"}
+    assert words(swum(label=0.2, mix=0.3, and_add=0.31)) == dict.fromkeys(words(swum(label=1)), "does not hold")
+    rows = [{**row, "arm": f"{form} {w}"} for row in swum(label=0.3) for form in ("mix", "and-add") for w in (1, 2, 4)]
+    assert set(EXPERIMENT.figures(Rows([*swum(label=0.3), *rows]))) == {"weights"}

@@ -133,9 +133,14 @@ def share(rows: Rows) -> Measurement | None:
 
 
 def errors(rows: Rows, form: str) -> list[float]:
-    """Return each seed's test error on Swimmer, with the weight and the batch size that had the least held-out error."""
+    """Return each seed's test error on Swimmer, with the weight and the batch size that had the least held-out error.
+
+    Args:
+        rows: of any cells.
+        form: "mix" for all of its weights, "mix 2" for one.
+    """
     found = (group.where(kind="score", cell="Swimmer") for group in rows.by("seed").values())
-    kept = ([row for row in group if str(row["arm"]).split()[0] == form] for group in found)
+    kept = ([row for row in group if form in (row["arm"], str(row["arm"]).split()[0])] for group in found)
     return [number(min(some, key=lambda row: number(row, "selection")), "selected") for some in kept if some]
 
 

@@ -36,7 +36,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
         known = [row for row in found.where(group=group) if _felt(row)]
         places = [[number(row, key) for row in known] for key in ("room further", "labelled further")]
         right.plot(*places, "o", color=COLOURS[colour], markersize=3, alpha=0.7, label=group)
-    right.axline((3, 1.5), (4, 2), color=COLOURS["reference"], linewidth=0.8, label="half of the room")
+    ends = [4.0, max([4.0, *(number(row, "room further") for row in found if _felt(row))])]
+    right.plot(ends, [end / 2 for end in ends], color=COLOURS["reference"], linewidth=0.8, label="half of the room")
     right.set_xscale("symlog")
     right.set_yscale("symlog")
     right.set_xlabel("room at further sites, in points", fontsize=8)
