@@ -4,11 +4,41 @@ from unittest import mock
 
 import pytest
 
+from claimlab import cli
+from claimlab.experiment import load
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
 from claimlab.running.workers import local
 from fake_commands import asleep, command
 from fake_copies import package, trainings
+from fake_hill import here, hill
 
-__all__ = ["asleep", "command", "package", "trainings"]
+__all__ = ["asleep", "command", "here", "hill", "package", "trainings"]
+
+
+@pytest.fixture
+def claimlab(package, tmp_path, monkeypatch, capsys):
+    """Runs a command in an empty folder and gives its exit status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def _claimlab(*words: str):
+        searches = words[:1] in (("run",), ("list",), ("verify",)) or "--pages" in words
+        where = ("--package", package) if searches and "--package" not in words else ()
+        status = cli.main([*words, *where])
+        return status, *capsys.readouterr()
+
+    return _claimlab
+
+
+@pytest.fixture
+def record(package, tmp_path):
+    """Runs an experiment on two seeds and keeps it among the records of `results`."""
+
+    def _record(name="counter-walk", preset="quick", **overrides):
+        planned = plan(load(name, package), preset, overrides, 2, package)
+        return execute(planned, planned.record(tmp_path / "results"))
+
+    return _record
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,7 @@ def test_long_numbers_are_shortened_in_words_alone(words, shown):
 
 @pytest.mark.parametrize("words", ["high", "above", "above nan", "above 0.5 or so", ""])
 def test_words_without_a_rule_are_refused(words):
-    with pytest.raises(ValueError, match=rf"a rule such as 'above 0\.5', but found {words!r}"):
+    with pytest.raises(ValueError, match=rf"a rule such as 'above 0\.5'\. Found {words!r}"):
         condition(words)
 
 
@@ -79,9 +79,9 @@ def test_the_presets_that_a_condition_is_meant_for():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("within a factor of 0.5 of 4", r"a factor of at least 1, but found .*0\.5"),
-        ("between 3 and 1", "bounds in their order, but found .*3, 1"),
-        ("within -0.1 of 1", r"a distance of at least 0, but found .*-0\.1"),
+        ("within a factor of 0.5 of 4", r"a factor of at least 1. Found .*0\.5"),
+        ("between 3 and 1", "bounds in their order. Found .*3, 1"),
+        ("within -0.1 of 1", r"a distance of at least 0. Found .*-0\.1"),
         ("within -10 % of 1", "a share of at least 0"),
         ("within 10 % of 0", "a target other than 0"),
     ],

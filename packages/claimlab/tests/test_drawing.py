@@ -61,5 +61,5 @@ def test_colours_come_round_and_differ():
 
 
 def test_what_is_no_gif_is_refused():
-    with pytest.raises(ValueError, match="must be a GIF as bytes, but found b'<svg>'"):
+    with pytest.raises(ValueError, match=r"should be the bytes of a GIF\. Found b'<svg>'"):
         Animation("A walk.", b"<svg>")

@@ -35,7 +35,7 @@ class Config(Base):
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
-            raise ValueError(f"epochs must be positive, but found {self.epochs}; use 10")
+            raise ValueError(f"epochs should be positive. Found {self.epochs}. Use 10.")
 
 
 SETTINGS = {setting.name: setting for setting in settings_of(Config)}
@@ -145,11 +145,11 @@ def test_flags_take_hyphens_underscores_and_equals_signs():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--epoch", "3"], "found '--epoch'; did you mean --epochs"),
-        (["--preste", "quick"], "did you mean --preset"),
-        (["--zzzzz", "1"], "choose one of --"),
-        (["--epochs"], "--epochs needs a value"),
-        (["--epochs", "--scale", "1"], "--epochs needs a value"),
+        (["--epoch", "3"], "Found '--epoch'. Did you mean --epochs"),
+        (["--preste", "quick"], "Did you mean --preset"),
+        (["--zzzzz", "1"], "Choose one of --"),
+        (["--epochs"], "--epochs should have a value"),
+        (["--epochs", "--scale", "1"], "--epochs should have a value"),
         (["stray"], "stray word 'stray'"),
     ],
 )
@@ -159,7 +159,7 @@ def test_words_that_are_no_settings(words, sentence):
 
 
 def test_a_configs_own_sentence_is_kept():
-    with pytest.raises(UsageError, match=r"^epochs must be positive, but found 0; use 10$"):
+    with pytest.raises(UsageError, match=r"^epochs should be positive\. Found 0\. Use 10\.$"):
         build(Config(), {"epochs": 0})
 
 

@@ -80,17 +80,17 @@ def test_presets_and_measures_of_the_lab(read):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (FIRST + "colour = 1\n", "found a column 'colour'"),
-        (FIRST.replace('source = "figure 1"', ""), "found source None"),
-        (FIRST + 'kind = "rumour"\n', "found kind 'rumour'"),
-        (FIRST + 'presets = "quick"\n', "found presets 'quick'"),
-        (FIRST.replace("above 0.5", "high"), "must end with a rule"),
+        (FIRST + "colour = 1\n", "Found a column 'colour'"),
+        (FIRST.replace('source = "figure 1"', ""), "Found source None"),
+        (FIRST + 'kind = "rumour"\n', "Found kind 'rumour'"),
+        (FIRST + 'presets = "quick"\n', "Found presets 'quick'"),
+        (FIRST.replace("above 0.5", "high"), "should end with a rule"),
         (FIRST.replace("of(", "nobody("), "no measure is called 'nobody'"),
         (FIRST.replace("of('value', scale=2)", "1 + 1"), "malformed node"),
         (FIRST.replace("of('value', scale=2)", "[3]"), "a measure is a function of rows"),
         (FIRST.replace("measure =", "tried ="), "no 'measure'"),
-        ('["toy.other"]\ncell_of = "toy.first"\n', "must be a cell of a claim of the file, but found 'toy.first'"),
-        ("[toy", "must stand in a TOML file"),
+        ('["toy.other"]\ncell_of = "toy.first"\n', "should be a cell of a claim of the file. Found 'toy.first'"),
+        ("[toy", "should be in a TOML file"),
     ],
 )
 def test_a_table_that_says_too_little_or_too_much_is_refused(read, text, found):

@@ -68,14 +68,14 @@ class Config:
     def __post_init__(self) -> None:
         """Refuse names and numbers that cannot be."""
         if not self.workloads:
-            raise ValueError(f"workloads must name at least one, but found none; {suggestion('', WORKLOADS)}")
+            raise ValueError(f"workloads should name at least one. Found none. {suggestion('', WORKLOADS)}")
         check_known("workload", self.workloads, WORKLOADS)
         check_known("method", self.methods, methods())
         if self.clock == "cpu" and self.threads != 1:
-            raise ValueError(f"clock cpu adds up all threads, but found threads {self.threads}; use 1, or the clock wall")
+            raise ValueError(f"clock cpu should have one thread: it adds up all. Found {self.threads}. Use 1, or clock wall.")
         check_device(self.device)
         if self.clock == "cpu" and on_gpu(self.device):
-            raise ValueError(f"clock cpu does not see a GPU's time, but found device {self.device}; use the clock wall")
+            raise ValueError(f"clock cpu should have device cpu: it sees no other. Found {self.device}. Use the clock wall.")
         check_least(self, 1, "repeats", "threads")
         check_least(self, 0, "budget", "turn")
 

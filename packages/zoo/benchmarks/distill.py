@@ -67,10 +67,10 @@ class Config:
         for kind, given, known in (("problem", self.problems, PROBLEMS), ("method", self.methods, methods())):
             for name in given:
                 if name not in known:
-                    raise ValueError(f"a {kind} must be one there is, but found {name!r}; {suggestion(name, known)}")
+                    raise ValueError(f"A {kind} should be one that exists. Found {name!r}. {suggestion(name, known)}")
         for name, least in (("repeats", self.repeats), ("threads", self.threads), ("lengths", min(self.lengths, default=0))):
             if least < 1:
-                raise ValueError(f"{name} must be at least 1, but found {least}; use 1 or more")
+                raise ValueError(f"{name} should be at least 1. Found {least}. Use 1 or more.")
 
 
 PRESETS = {"full": Config(), "quick": Config(lengths=(3,), repeats=2, small=True)}

@@ -51,12 +51,12 @@ class Config:
         """Refuse names and numbers that cannot be."""
         for name in self.models:
             if name not in MODELS:
-                raise ValueError(f"a model must be one there is, but found {name!r}; {suggestion(name, MODELS)}")
+                raise ValueError(f"A model should be one that exists. Found {name!r}. {suggestion(name, MODELS)}")
         for name in self.grids:
             if name not in GRIDS:
-                raise ValueError(f"a grid must be one there is, but found {name!r}; {suggestion(name, GRIDS)}")
+                raise ValueError(f"A grid should be one that exists. Found {name!r}. {suggestion(name, GRIDS)}")
         if self.repeats < 1:
-            raise ValueError(f"repeats must be at least 1, but found {self.repeats}; use 1 or more")
+            raise ValueError(f"repeats should be at least 1. Found {self.repeats}. Use 1 or more.")
 
 
 PRESETS = {"full": Config(), "quick": Config(repeats=1, small=True)}

@@ -46,7 +46,7 @@ class Config:
     def __post_init__(self) -> None:
         """Refuse names and numbers that cannot be."""
         if not self.workloads:
-            raise ValueError(f"workloads must name at least one, but found none; {suggestion('', WORKLOADS)}")
+            raise ValueError(f"workloads should name at least one. Found none. {suggestion('', WORKLOADS)}")
         check_known("workload", self.workloads, WORKLOADS)
         check_known("method", self.methods, methods())
         check_least(self, 1, "repeats", "threads")

@@ -70,10 +70,10 @@ class Config:
         """Refuse names and numbers that cannot be."""
         for name in (*self.sizes, *self.larger):
             if name not in SIZES:
-                raise ValueError(f"a size must be one there is, but found {name!r}; {suggestion(name, SIZES)}")
+                raise ValueError(f"A size should be one that exists. Found {name!r}. {suggestion(name, SIZES)}")
         for name in ("batch", "horizon", "repeats", "dataset", "threads"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}; use 1 or more")
+                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}. Use 1 or more.")
 
 
 PRESETS = {"full": Config(), "quick": Config(repeats=2, turn=0.005, budget=2.0, dataset=2, small=True)}

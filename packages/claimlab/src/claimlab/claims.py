@@ -43,7 +43,7 @@ class Measurement:
         n: the number of seeds it rests on.
 
     Raises:
-        ValueError: a number that is not finite, an interval that is upside down, or no seed.
+        ValueError: if a number is not finite, `low` is above `high`, or there is no seed.
     """
 
     value: float | int
@@ -53,11 +53,11 @@ class Measurement:
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(number) for number in (self.value, self.low, self.high)):
-            raise ValueError(f"a measurement must be finite, but found {self}; return None where nothing was measured")
+            raise ValueError(f"A measurement should be finite. Found {self}. Return None where nothing was measured.")
         if self.low > self.high:
-            raise ValueError(f"a measurement's low must not exceed its high, but found {self}; swap them")
+            raise ValueError(f"A measurement's low should be at most its high. Found {self}. Swap them.")
         if self.n < 1:
-            raise ValueError(f"a measurement rests on one seed or more, but found n = {self.n}; return None instead")
+            raise ValueError(f"A measurement should be of at least one seed. Found n = {self.n}. Return None instead.")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def bootstrap(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Measurement:
-    """A statistic over seeds with its percentile bootstrap interval (Efron 1979), or with its range where seeds are few.
+    """Return a statistic over seeds with its percentile bootstrap interval (Efron 1979), or with its range where seeds are few.
 
     With n values, a resample draws n of them with replacement; the interval holds the central `level` of the
     statistic over all resamples. Of a mean it is Student's t interval: a percentile interval of six seeds covers 88 %. Below
@@ -106,15 +106,15 @@ def bootstrap(
         seed: of the generator that draws them: the same values always give the same interval.
 
     Raises:
-        ValueError: no value, a value that is not finite, or a level outside (0, 1).
+        ValueError: if there is no value, one is not finite, or the level is outside (0, 1).
     """
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or sample.size == 0:
-        raise ValueError(f"bootstrap needs one value per seed, but found shape {sample.shape}; return None for no seeds")
+        raise ValueError(f"`values` should hold one number per seed. Found shape {sample.shape}. Return None for no seeds.")
     if not np.isfinite(sample).all():
-        raise ValueError(f"bootstrap needs finite values, but found {sample.tolist()}; leave out what was not measured")
+        raise ValueError(f"`values` should be finite. Found {sample.tolist()}. Leave out what was not measured.")
     if not 0 < level < 1:
-        raise ValueError(f"the level of an interval must lie between 0 and 1, but found {level}; 0.95 is usual")
+        raise ValueError(f"`level` should lie between 0 and 1. Found {level}. Pass 0.95, the usual one.")
     value = float(statistic(sample, axis=-1))
     if sample.size < RANGE_BELOW:
         alone = [value, *statistic(np.repeat(sample[:, None], sample.size, axis=1), axis=-1)]
@@ -145,7 +145,7 @@ class OverSeeds:
     statistic: Callable[..., Any] = np.median
 
     def __call__(self, rows: Rows) -> Measurement | None:
-        """The statistic with its bootstrap interval, or None where no row holds the values."""
+        """Return the statistic with its bootstrap interval, or None where no row holds the values."""
         found = [_only(group, self.key) for group in rows.where(**self.values).by("seed").values()]
         return bootstrap(found, self.statistic) if found else None
 
@@ -169,7 +169,7 @@ class Paired:
     over: bool = False
 
     def __call__(self, rows: Rows) -> Measurement | None:
-        """The statistic with its bootstrap interval, or None where no seed has both."""
+        """Return the statistic with its bootstrap interval, or None where no seed has both."""
         found: list[float] = []
         for group in rows.by("seed").values():
             ones, others = group.where(**self.one), group.where(**self.other)
@@ -180,10 +180,10 @@ class Paired:
 
 
 def _only(rows: Rows, key: str) -> float:
-    """The number in a seed's only row that has it: of two, one would count for nothing, or the seed for two."""
+    """Return the number in a seed's only row that has it: of two, one would count for nothing, or the seed for two."""
     found = rows[key]
     if len(found) > 1:
-        raise ValueError(f"a measure over seeds must find one row a seed, but found {len(found)} with {key}; name more values")
+        raise ValueError(f"A measure over seeds should find one row per seed. Found {len(found)} with {key}. Name more values.")
     return found[0]
 
 
@@ -200,7 +200,7 @@ class EachSeed:
     statistic: Callable[..., Any] = np.mean
 
     def __call__(self, rows: Rows) -> Measurement | None:
-        """The statistic with its bootstrap interval, or None where no seed has the number."""
+        """Return the statistic with its bootstrap interval, or None where no seed has the number."""
         found = [value for group in rows.by("seed").values() if (value := self.number(group)) is not None]
         return bootstrap(found, self.statistic) if found else None
 
@@ -308,7 +308,7 @@ class JudgedClaim:
 
 
 def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
-    """Measures a claim on recorded rows and computes its verdict, whatever it needs (`claimlab.needs` weighs that).
+    """Measure a claim on recorded rows and compute its verdict, whatever it needs (`claimlab.needs` weighs that).
 
     Args:
         claim: the sentence, its measure and its condition.
@@ -317,7 +317,7 @@ def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
         preset: at which preset the rows were made.
 
     Raises:
-        LabError: the claim's own functions failed, which is a fault in the experiment.
+        LabError: if the claim's own functions fail, which is a fault in the experiment.
     """
     sentence = JudgedClaim(
         claim.id, claim.kind, claim.text, claim.source, claim.printed, claim.condition.words, claim.tried,
@@ -334,7 +334,7 @@ def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"
         raise LabError(
-            f"the claim {claim.id} must be measurable on the recorded rows, but found {raised}; mend its measure or condition"
+            f"The claim {claim.id} should be measurable on the recorded rows. Found {raised}. Fix its measure or condition."
         ) from error
 
 
@@ -355,7 +355,7 @@ def _judged(claim: Claim, sentence: JudgedClaim, rows: Rows, preset: str) -> Jud
 
 
 def _plain(found: object) -> Measurement:
-    """What a measure gave, its numbers Python's own: those of numpy are no JSON."""
+    """Return what a measure gave, its numbers Python's own: those of numpy are no JSON."""
     if not isinstance(found, Measurement):
         raise TypeError(f"a measure gives a Measurement or None, not a {type(found).__name__}")
     value, low, high = (one if type(one) is int else float(one) for one in (found.value, found.low, found.high))

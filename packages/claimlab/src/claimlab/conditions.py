@@ -33,7 +33,7 @@ class Condition:
     presets: tuple[str, ...] = ("quick", "paper")
 
     def at(self, *presets: str) -> Condition:
-        """The same condition, meant for these presets instead of quick and paper."""
+        """Return the same condition, meant for these presets instead of quick and paper."""
         return replace(self, presets=presets)
 
 
@@ -55,7 +55,7 @@ def condition(words: str) -> Condition:
         return Condition(f"{one.words}, and {other.words}", lambda m: one.test(m) and other.test(m))
     found = _rule(words)
     if found is None:
-        raise ValueError(f"a condition must end with a rule such as 'above 0.5', but found {words!r}; mend it")
+        raise ValueError(f"A condition should end with a rule such as 'above 0.5'. Found {words!r}. Add one.")
     return found
 
 
@@ -100,13 +100,13 @@ def _rule(words: str) -> Condition | None:
 
 def _of(head: str, rule: str, n: Sequence[float]) -> Condition:
     if rule in _WRONG and _WRONG[rule][0](n):
-        raise ValueError(f"a condition must have {_WRONG[rule][1]}, but found {head}{rule} with {n}; mend it")
+        raise ValueError(f"A condition should have {_WRONG[rule][1]}. Found {head}{rule} with {n}. Change its numbers.")
     shown = iter(map(_in_full, n))
     return Condition(head + re.sub("#", lambda _: next(shown), rule), lambda m: RULES[rule](m, n))
 
 
 def _in_full(bound: float | int) -> str:
-    """A bound in six digits, or in all that it has where six say another number: whole ones, and decimals of up to twelve.
+    """Return a bound in six digits, or in all where six say another number: whole ones, and decimals of up to twelve.
 
     A longer one, such as 1 / 3, is a fraction that was computed, and six digits of it tell which; what a bound is above or
     below another by less than 1e-8 of it is room for rounding.

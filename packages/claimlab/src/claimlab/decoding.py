@@ -57,7 +57,7 @@ Setting = str | int | float | bool | None
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The object that a JSON text holds."""
+    """Return the object that a JSON text holds."""
     try:
         content = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique)
     except RecursionError:
@@ -68,7 +68,7 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def refuse_constant(constant: str) -> NoReturn:
-    """Refuses NaN and infinities, which Python's reader would let through."""
+    """Raise an error for NaN and infinities, which Python's reader would let through."""
     raise ValueError(f"{constant} is no JSON")
 
 
@@ -81,7 +81,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def decode(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401, PLR0911  # whatever JSON holds; one return a kind of type
-    """A JSON value as a type: a dataclass, `tuple[X, ...]`, `tuple[X, Y]`, `dict[str, X]`, `Literal`, a union or a scalar.
+    """Read a JSON value as a type: a dataclass, `tuple[X, ...]`, `tuple[X, Y]`, `dict[str, X]`, `Literal`, a union or a scalar.
 
     >>> decode(tuple[int, ...], [1, 2], "seeds")
     (1, 2)

@@ -68,7 +68,7 @@ WIDTH = 7.2
 
 
 def colour(index: int) -> str:
-    """The colour of the index-th curve; after six they come round again.
+    """Return the colour of the index-th curve; after six they come round again.
 
     >>> colour(0) == COLOURS["ours"]
     True
@@ -77,7 +77,7 @@ def colour(index: int) -> str:
 
 
 def house_style() -> AbstractContextManager[None]:
-    """Within it, matplotlib makes and saves figures in `STYLE`; the harness calls an experiment's `figures` inside."""
+    """Let matplotlib make and save figures in `STYLE` within it; an experiment's `figures` are called inside."""
     import matplotlib as mpl  # noqa: PLC0415  # a worker starts without it
 
     return mpl.rc_context(STYLE)  # pyright: ignore[reportArgumentType] # the stubs want each key as a literal
@@ -86,7 +86,7 @@ def house_style() -> AbstractContextManager[None]:
 def panels(
     columns: int = 1, rows: int = 1, *, caption: str = "", width: float | int = WIDTH, height: float | int | None = None
 ) -> tuple[Figure, list[Axes]]:
-    """A figure in the house's style with its axes row by row.
+    """Return a figure in the house's style with its axes row by row.
 
     Args:
         columns: panels side by side.
@@ -113,7 +113,7 @@ def band(
     colour: str,
     spread: Literal["range", "quartiles"] = "range",
 ) -> None:
-    """Draws the median over seeds as a line and their spread as a band.
+    """Draw the median over seeds as a line and their spread as a band.
 
     Args:
         axes: to draw on.
@@ -124,12 +124,12 @@ def band(
         spread: the band reaches from the least to the greatest seed, or from the first to the third quartile.
 
     Raises:
-        ValueError: the curves do not have one row a seed and one column a point.
+        ValueError: if the curves do not have one row per seed and one column per point.
     """
     positions, values = np.asarray(x, dtype=np.float64), np.asarray(curves, dtype=np.float64)
     if values.ndim != 2 or values.shape[1:] != positions.shape:
         found = f"{values.shape} for {positions.size} points"
-        raise ValueError(f"curves must have shape (seeds, points), but found {found}; stack one curve a seed")
+        raise ValueError(f"`curves` should have shape (seeds, points). Found {found}. Stack one curve per seed.")
     levels = (0, 50, 100) if spread == "range" else (25, 50, 75)
     low, middle, high = np.nanpercentile(values, levels, axis=0)
     axes.plot(positions, middle, color=colour, label=label, linewidth=STYLE["lines.linewidth"])
@@ -145,7 +145,7 @@ class Animation:
         gif: the file's bytes.
 
     Raises:
-        ValueError: the bytes are no GIF.
+        ValueError: if the bytes are not a GIF.
     """
 
     caption: str
@@ -153,4 +153,4 @@ class Animation:
 
     def __post_init__(self) -> None:
         if not self.gif.startswith(b"GIF8"):
-            raise ValueError(f"an animation must be a GIF as bytes, but found {self.gif[:8]!r}; save it as one")
+            raise ValueError(f"`gif` should be the bytes of a GIF. Found {self.gif[:8]!r}. Save it as one.")

@@ -65,15 +65,15 @@ class Interrupted(LabError):  # noqa: N818  # a signal is no error
 
 
 def suggestion(word: str, options: Iterable[str]) -> str:
-    """The way out of a misspelled name: the nearest option, or all of them where none is near.
+    """Return the way out of a misspelled name: the nearest option, or all of them where none is near.
 
     >>> suggestion("spirale", ["spirals", "random-gradients"])
-    'did you mean spirals?'
+    'Did you mean spirals?'
     >>> suggestion("xyz", ["spirals", "random-gradients"])
-    'choose one of random-gradients, spirals'
+    'Choose one of random-gradients, spirals.'
     """
     known = sorted(options)
     near = difflib.get_close_matches(word, known, n=1)
     if near:
-        return f"did you mean {near[0]}?"
-    return f"choose one of {', '.join(known)}" if known else "there is none to choose from"
+        return f"Did you mean {near[0]}?"
+    return f"Choose one of {', '.join(known)}." if known else "There is none to choose from."

@@ -41,7 +41,7 @@ class Preset(Generic[C]):
             on another kind of processor; on the same kind rows must be equal.
 
     Raises:
-        ValueError: a config without a field `seed`, fewer than one seed, or a negative tolerance.
+        ValueError: if the config has no field `seed`, there is no seed, or the tolerance is negative.
     """
 
     config: C
@@ -51,11 +51,11 @@ class Preset(Generic[C]):
     def __post_init__(self) -> None:
         if not dataclasses.is_dataclass(self.config) or not hasattr(self.config, "seed"):
             found = type(self.config).__name__
-            raise ValueError(f"a preset's config must be a dataclass with a field seed, but found {found}; add `seed: int = 0`")
+            raise ValueError(f"A preset's config should be a dataclass with a field seed. Found {found}. Add `seed: int = 0`.")
         if self.seeds < 1:
-            raise ValueError(f"a preset needs at least one seed, but found {self.seeds}; 3 are usual")
+            raise ValueError(f"A preset should have at least one seed. Found {self.seeds}. Pass 3, the usual number.")
         if self.tolerance < 0:
-            raise ValueError(f"a preset's tolerance must not be negative, but found {self.tolerance}; 0 asks for equality")
+            raise ValueError(f"A preset's tolerance should be at least 0. Found {self.tolerance}. Pass 0 for equal rows.")
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Experiment(Generic[C]):
             presets, rows, claims and figures. The command line reaches them by their presets.
 
     Raises:
-        ValueError: no preset, presets whose configs are of different classes, two claims of one id or two presets of one name,
-            a part of another name or with parts, or ranges of a preset that there is not.
+        ValueError: if there is no preset, presets' configs are of different classes, two claims have one id or two presets one
+            name, a part has another name or parts, or ranges are of a preset that does not exist.
     """
 
     name: str
@@ -95,16 +95,16 @@ class Experiment(Generic[C]):
         classes = {type(preset.config) for preset in self.presets.values()}
         if len(classes) != 1:
             found = ", ".join(sorted(one.__name__ for one in classes)) or "no preset"
-            raise ValueError(f"the presets of {self.name} must hold configs of one class, but found {found}; mend them")
+            raise ValueError(f"The presets of {self.name} should have configs of one class. Found {found}. Make parts of them.")
         for part in self.parts:
             if part.name != self.name or part.parts:
-                raise ValueError(f"parts of {self.name} must have its name and no parts, but found {part.name!r}; mend them")
-        _check_unique(f"claims of {self.name} must have ids of their own", [claim.id for claim in self.every_claim])
+                raise ValueError(f"Parts of {self.name} should have its name and no parts. Found {part.name!r}. Change it.")
+        _check_unique(f"Every claim of {self.name} should have its own id", [claim.id for claim in self.every_claim])
         names = [name for one in (self, *self.parts) for name in one.presets]
-        _check_unique(f"presets of {self.name} and its parts must have names of their own", names)
+        _check_unique(f"Every preset of {self.name} and its parts should have its own name", names)
         strange = sorted(set(self.ranges) - set(self.presets))
         if strange:
-            raise ValueError(f"ranges of {self.name} must be of its presets, but found {strange[0]!r}; mend them")
+            raise ValueError(f"Ranges of {self.name} should be of its presets. Found {strange[0]!r}. Rename it.")
 
     @property
     def config(self) -> type[C]:
@@ -117,26 +117,26 @@ class Experiment(Generic[C]):
         return [claim for one in (self, *self.parts) for claim in one.claims]
 
     def at(self, preset: str) -> Experiment[Any]:
-        """The part that has a preset, which may be the experiment itself.
+        """Return the part that has a preset, which may be the experiment itself.
 
         Raises:
-            UsageError: neither it nor a part of it defines the preset.
+            UsageError: if neither it nor a part of it defines the preset.
         """
         names = [name for one in (self, *self.parts) for name in one.presets]
         if preset not in names:
-            found = f"but found {preset!r}; {suggestion(preset, names)}"
-            raise UsageError(f"a preset of {self.name} must be one it defines, {found}")
+            found = f"Found {preset!r}. {suggestion(preset, names)}"
+            raise UsageError(f"A preset of {self.name} should be one that it defines. {found}")
         return self.part_of(preset)
 
     def part_of(self, preset: str) -> Experiment[Any]:
-        """The part whose preset a record names; the experiment itself for a preset that there is no more."""
+        """Return the part whose preset a record names; the experiment itself for a preset that there is no more."""
         return next((part for part in self.parts if preset in part.presets), self)
 
 
 def _check_unique(rule: str, names: Sequence[str]) -> None:
     twice = next((one for one in names if names.count(one) > 1), None)
     if twice is not None:
-        raise ValueError(f"{rule}, but found {twice!r} twice; rename one")
+        raise ValueError(f"{rule}. Found {twice!r} twice. Rename one.")
 
 
 @dataclass(frozen=True)
@@ -155,18 +155,18 @@ class Listing:
 
 
 def listing(package: str) -> list[Listing]:
-    """All experiments of a package by name, from their sources alone.
+    """Return all experiments of a package by name, from their sources alone.
 
     Raises:
-        UsageError: there is no such package.
-        LabError: two experiments have one name, or one's name is not written out.
+        UsageError: if there is no such package.
+        LabError: if two experiments have one name, or a name is not written out.
     """
     try:
         spec = find_spec(package)
     except ImportError:
         spec = None
     if spec is None or not spec.submodule_search_locations:
-        raise UsageError(f"experiments must lie in an importable package, but found none named {package!r}; name another")
+        raise UsageError(f"Experiments should be in an importable package. Found none named {package!r}. Name another.")
     found = [
         one
         for folder in spec.submodule_search_locations
@@ -176,45 +176,45 @@ def listing(package: str) -> list[Listing]:
     modules: dict[str, str] = {}
     for one in found:
         if one.name in modules:
-            clash = f"{modules[one.name]} and {one.module} are both {one.name!r}"
-            raise LabError(f"an experiment's name must be its own, but {clash}; rename one")
+            clash = f"{modules[one.name]} and {one.module} with the name {one.name!r}"
+            raise LabError(f"Every experiment should have its own name. Found {clash}. Rename one.")
         modules[one.name] = one.module
     return sorted(found, key=lambda one: one.name)
 
 
 def load(name: str, package: str) -> Experiment[Any]:
-    """Imports an experiment.
+    """Import an experiment.
 
     Args:
         name: as the command line writes it; underscores do as well.
         package: the package to search.
 
     Raises:
-        UsageError: there is no such experiment.
-        LabError: it cannot be imported, or its `EXPERIMENT` is none.
+        UsageError: if there is no such experiment.
+        LabError: if it cannot be imported, or its `EXPERIMENT` is not one.
     """
     wanted, known = name.replace("_", "-"), {one.name: one.module for one in listing(package)}
     if wanted not in known:
-        raise UsageError(f"an experiment must be one of those listed, but found {name!r}; {suggestion(wanted, known)}")
+        raise UsageError(f"An experiment should be one that is listed. Found {name!r}. {suggestion(wanted, known)}")
     return load_module(known[wanted])
 
 
 def load_module(module: str) -> Experiment[Any]:
-    """The experiment that a module defines."""
+    """Return the experiment that a module defines."""
     try:
         found = getattr(importlib.import_module(module), "EXPERIMENT", None)
     except ImportError as error:
-        raise LabError(f"{module} must be importable, but found {error}; mend it or pip install claimlab") from error
+        raise LabError(f"{module} should be importable. Found {error}. Fix it, or install what it needs.") from error
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"
-        raise LabError(f"{module} must not raise when imported, but found {raised}; --traceback shows where") from error
+        raise LabError(f"{module} should not raise when imported. Found {raised}. Pass --traceback to see where.") from error
     if not isinstance(found, Experiment):
-        raise LabError(f"{module} must define EXPERIMENT = Experiment(...), but found {found!r}; define it")
+        raise LabError(f"{module} should define EXPERIMENT = Experiment(...). Found {found!r}. Define it.")
     return found  # pyright: ignore[reportUnknownVariableType] # of whichever Config
 
 
 def command_of(command: str, name: str, package: str) -> list[str]:
-    """The words that give a command to an experiment of a package.
+    """Return the words that give a command to an experiment of a package.
 
     A package of experiments that a program of its own searches says so: `PROGRAM = "its name"`.
     """
@@ -224,19 +224,19 @@ def command_of(command: str, name: str, package: str) -> list[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _described(content: bytes, path: Path, module: str) -> Listing | None:
-    """What an `__init__.py` with this content says in its call of `Experiment`; None where it has none."""
+    """Return what an `__init__.py` with this content says in its call of `Experiment`; None where it has none."""
     try:
         tree = ast.parse(content, str(path))
     except (SyntaxError, ValueError) as error:  # the latter of null bytes
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         found = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise LabError(f"an experiment's files must be Python, but found in {path}{line}: {found}; mend it") from error
+        raise LabError(f"An experiment's files should be Python. Found in {path}{line}: {found}. Fix it.") from error
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
             words = {keyword.arg: keyword.value for keyword in node.keywords}
             name, title, reproduces = (_text(words.get(key)) for key in ("name", "title", "reproduces"))
             if not name:
-                raise LabError(f"{path} must say Experiment(name=...) in quotes, as listing imports nothing; write it out")
+                raise LabError(f"{path} should name its experiment as a text: listing imports nothing. Found none. Write it.")
             return Listing(name, title, reproduces, module)
     return None
 

@@ -43,12 +43,12 @@ class Setting:
 
 
 def settings_of(config: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a Config dataclass in the order of its fields."""
+    """Return the settings of a Config dataclass in the order of its fields."""
     hints, sentences = get_type_hints(config), _field_docstrings(config)
     fields = dataclasses.fields(config)
     for field in fields:
         if field.name in RESERVED:
-            raise LabError(f"a Config must not have a field {field.name!r}, an option of run itself; rename it")
+            raise LabError(f"A Config's fields should not be options of run. Found {field.name!r}. Rename it.")
     return tuple(Setting(f.name, hints[f.name], _default(f), sentences.get(f.name, "")) for f in fields)
 
 
@@ -59,7 +59,7 @@ def _default(field: dataclasses.Field[Any]) -> object:
 
 
 def _field_docstrings(config: type[Any]) -> dict[str, str]:
-    """The string below each annotated field, also of the classes that the Config inherits from."""
+    """Return the string below each annotated field, also of the classes that the Config inherits from."""
     found: dict[str, str] = {}
     for cls in reversed(config.__mro__):
         if not dataclasses.is_dataclass(cls):
@@ -79,7 +79,7 @@ def _field_docstrings(config: type[Any]) -> dict[str, str]:
 def parse_overrides(
     settings: Sequence[Setting], words: Sequence[str], experiment: str, options: Sequence[str] = RESERVED
 ) -> dict[str, Any]:
-    """Reads `--field value` and `--field=value` into a dict from field name to value; the last of a field wins."""
+    """Read `--field value` and `--field=value` into a dict from field name to value; the last of a field wins."""
     overrides: dict[str, Any] = {}
     remaining = list(words)
     while remaining:
@@ -87,7 +87,7 @@ def parse_overrides(
         setting = _find(settings, flag, experiment, options)
         if not equals:
             if not remaining or remaining[0].startswith("--"):
-                raise UsageError(f"{flag} needs a value ({kind(setting.type)}), but found none; {_example(setting)}")
+                raise UsageError(f"{flag} should have a value ({kind(setting.type)}). Found none. Add it, {_example(setting)}.")
             value = remaining.pop(0)
         overrides[setting.name] = parse_value(setting, value)
     return overrides
@@ -95,23 +95,23 @@ def parse_overrides(
 
 def _find(settings: Sequence[Setting], flag: str, experiment: str, options: Sequence[str]) -> Setting:
     if not flag.startswith("--"):
-        raise UsageError(f"settings are written --field value, but found the stray word {flag!r}; name its field")
+        raise UsageError(f"Settings should be written --field value. Found the stray word {flag!r}. Name its field.")
     name = flag[2:].replace("-", "_")
     for setting in settings:
         if setting.name == name:
             return setting
     flags = [setting.flag for setting in settings] + ["--" + option.replace("_", "-") for option in options]
     way_out = suggestion("--" + name.replace("_", "-"), flags)
-    raise UsageError(f"a setting of {experiment} must be one of its fields, but found {flag!r}; {way_out}")
+    raise UsageError(f"A setting of {experiment} should be one of its fields. Found {flag!r}. {way_out}")
 
 
 def parse_value(setting: Setting, text: str) -> object:
-    """Reads one value as the type of its field."""
+    """Read one value as the type of its field."""
     try:
         return parse(setting.type, text)
     except ValueError:
         rule = f"{setting.flag} must be {kind(setting.type)}"
-        raise UsageError(f"{rule}, but found {text!r}; {_example(setting)}") from None
+        raise UsageError(f"{rule}. Found {text!r}. Write one, {_example(setting)}.") from None
     except NotImplementedError:
         found = f"but {setting.name} is {setting.type}"
         raise LabError(
@@ -124,7 +124,7 @@ def _example(setting: Setting) -> str:
 
 
 def build(config: Config, overrides: Mapping[str, Any]) -> Config:
-    """The config with some of its fields replaced."""
+    """Return the config with some of its fields replaced."""
     try:
         return dataclasses.replace(config, **overrides)
     except (ValueError, TypeError) as error:
@@ -133,7 +133,7 @@ def build(config: Config, overrides: Mapping[str, Any]) -> Config:
 
 
 def _of_one(sentence: str, config: Config, overrides: Mapping[str, Any]) -> str:
-    """A Config's sentence about one field that was given, with its flag and a value that the Config takes; "" of others."""
+    """Return a Config's sentence about one given field, with its flag and a value that the Config takes; "" of others."""
     parts = re.fullmatch(r"(\w+) should (.+)\. Found ((?:(?!\. ).)+)\.", sentence)
     name = parts[1] if parts else ""
     if parts is None or name not in overrides:
@@ -148,7 +148,7 @@ def _of_one(sentence: str, config: Config, overrides: Mapping[str, Any]) -> str:
 
 
 def _given(sentence: str, overrides: Mapping[str, Any]) -> str:
-    """The values given, where a sentence about several fields names none of them."""
+    """Return the values given, where a sentence about several fields names none of them."""
     values = {name: written(value) for name, value in overrides.items()}
     named = any(re.search(rf"(?<![\w.-]){re.escape(value)}(?!\w)", sentence) for value in values.values() if value)
     if named or not values:
@@ -157,5 +157,5 @@ def _given(sentence: str, overrides: Mapping[str, Any]) -> str:
 
 
 def values_of(config: Config) -> dict[str, Any]:
-    """The config as a dict from field name to value (one level: fields are scalars or tuples of them)."""
+    """Return the config as a dict from field name to value (one level: fields are scalars or tuples of them)."""
     return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}

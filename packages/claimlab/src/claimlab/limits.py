@@ -38,14 +38,14 @@ Share = Annotated[float, Interval(ge=0, le=1)]
 
 
 def check_limits(config: object) -> None:
-    """Refuses values outside the limits that their fields state, and values of another type.
+    """Raise an error for values outside the limits that their fields state, and values of another type.
 
     Args:
         config: a dataclass.
 
     Raises:
-        ValueError: a value lies outside its field's limits, is infinite or not a number.
-        TypeError: a value is not of its field's type.
+        ValueError: if a value is outside its field's limits, infinite or not a number.
+        TypeError: if a value is not of its field's type.
     """
     for name, hint in _hints(type(config)).items():
         _check(name, getattr(config, name), hint, ())
@@ -113,7 +113,7 @@ def _check_limits(name: str, value: object, limits: Iterable[object]) -> None:
 
 
 def rules(limit: object) -> Iterable[tuple[str, Callable[[Any], bool]]]:
-    """A limit in words, and as a test."""
+    """Return a limit in words, and as a test."""
     match limit:
         case Interval(gt=None, ge=low, lt=None, le=high) if low is not None and high is not None:
             yield f"between {low} and {high}", lambda value: low <= value <= high  # pyright: ignore[reportOperatorIssue] # comparable

@@ -13,10 +13,10 @@ Row = dict[str, Scalar]
 
 
 def number(row: Row, key: str) -> float:
-    """A numeric entry of a row.
+    """Return a numeric entry of a row.
 
     Raises:
-        TypeError: the entry is no number.
+        TypeError: if the entry is not a number.
     """
     value = row[key]
     if not isinstance(value, int | float):
@@ -47,42 +47,42 @@ class Rows(Sequence[Row]):
     @overload
     def __getitem__(self, key: str) -> list[float]: ...
     def __getitem__(self, key: str | int | slice) -> list[float] | Row | Rows:
-        """A numeric column by its name, a row by its place, or some of the rows by a slice.
+        """Return a numeric column by its name, a row by its place, or some of the rows by a slice.
 
         Raises:
-            TypeError: a column that holds something else than numbers; `values` reads it.
+            TypeError: if the column holds something other than numbers. `values` reads it.
         """
         if isinstance(key, str):
             return [number(row, key) for row in self._rows]
         return Rows(self._rows[key]) if isinstance(key, slice) else self._rows[key]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return how many there are."""
         return len(self._rows)
 
     def __iter__(self) -> Iterator[Row]:
-        """Each row."""
+        """Yield each row."""
         return iter(self._rows)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the rows are the same, in the same order."""
+        """Return whether the rows are the same, in the same order."""
         return isinstance(other, Sequence) and self._rows == list(other)  # pyright: ignore[reportUnknownArgumentType] # any items
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] # rows are mutable dicts
 
     def __repr__(self) -> str:
-        """How many rows, with which columns."""
+        """Return how many rows there are, with which columns."""
         return f"<{len(self)} rows: {', '.join(dict.fromkeys(key for row in self._rows for key in row))}>"
 
     def where(self, test: Callable[[Row], bool] | None = None, /, **values: Scalar) -> Rows:
-        """The rows that pass a test and hold all of these values."""
+        """Return the rows that pass a test and hold all of these values."""
         found = self._rows if test is None else [row for row in self._rows if test(row)]
         for key, value in values.items():  # a pass for each: several times as fast as all values of a row at once
             found = [row for row in found if key in row and row[key] == value]
         return Rows(found)
 
     def by(self, key: str) -> dict[Scalar, Rows]:
-        """The rows of each value of a column: numbers ascending, all else in the order of its first row."""
+        """Return the rows of each value of a column: numbers ascending, all else in the order of its first row."""
         groups: dict[Scalar, list[Row]] = {}
         for row in self._rows:
             groups.setdefault(row[key], []).append(row)
@@ -91,11 +91,11 @@ class Rows(Sequence[Row]):
         return {value: Rows(groups[value]) for value in order}
 
     def values(self, key: str) -> list[Scalar]:
-        """A column of anything."""
+        """Return a column of anything."""
         return [row[key] for row in self._rows]
 
     def curves(self, x: str, y: str) -> tuple[list[float], list[list[float]]]:
-        """The union of x positions and one curve a seed, NaN where a seed has no value there."""
+        """Return the union of x positions and one curve a seed, NaN where a seed has no value there."""
         positions = sorted(set(self[x]))
         found = [dict(zip(group[x], group[y], strict=True)) for group in self.by("seed").values()]
         return positions, [[curve.get(position, float("nan")) for position in positions] for curve in found]

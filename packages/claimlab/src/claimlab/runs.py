@@ -13,18 +13,18 @@ from claimlab.values import written
 
 
 def table(directory: Path | str) -> list[Row]:
-    """All rows below a folder, each beside where it comes from: `experiment`, `preset`, `run`, `commit`, `config.FIELD`.
+    """Return all rows below a folder, each beside where it comes from: `experiment`, `preset`, `run`, `commit`, `config.FIELD`.
 
     Args:
         directory: a folder of runs or of records; finished or not, also what was set apart as older.
 
     Raises:
-        UsageError: the directory does not exist.
-        LabError: a run's files cannot be read, or its rows are not whole.
+        UsageError: if the directory does not exist.
+        LabError: if a run's files cannot be read, or its rows are not whole.
     """
     folder = Path(directory)
     if not folder.is_dir():
-        raise UsageError(f"rows are loaded from a folder of runs, but {directory} is none; the command run makes one")
+        raise UsageError(f"`directory` should be a folder of runs. Found no folder {directory}. Make one with the command run.")
     found: list[Row] = []
     for path in run_folders(folder):
         run = read_run(path)
@@ -45,24 +45,24 @@ def _cell(value: Any) -> Any:  # noqa: ANN401  # JSON in, a scalar out
 
 
 def load(directory: Path | str, frame: str = "pandas") -> Any:  # noqa: ANN401  # a frame of either
-    """The same as a frame of pandas or polars; a column that a row lacks is empty there.
+    """Return the same as a frame of pandas or polars; a column that a row lacks is empty there.
 
     Args:
         directory: a folder of runs or of records.
         frame: "pandas" or "polars".
 
     Raises:
-        UsageError: the directory does not exist, or there is no such kind of frame.
-        LabError: a run's files cannot be read, or its rows are not whole.
-        ModuleNotFoundError: the package of the frame is not installed; `table` needs none.
+        UsageError: if the directory does not exist, or there is no such kind of frame.
+        LabError: if a run's files cannot be read, or its rows are not whole.
+        ModuleNotFoundError: if the package of the frame is not installed. `table` needs none.
     """
     if frame not in ("pandas", "polars"):
-        raise UsageError(f"a frame must be one of pandas, polars, but found {frame!r}; table gives rows without either")
+        raise UsageError(f"`frame` should be 'pandas' or 'polars'. Found {frame!r}. Call `table` for rows without either.")
     rows = table(directory)
     if frame == "polars":
         import polars  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not claimlab's to ask for
 
         return polars.DataFrame(rows, infer_schema_length=None)
-    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not claimlab's to ask for
+    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports, reportMissingTypeStubs] # not claimlab's to ask for
 
     return pandas.DataFrame(rows)

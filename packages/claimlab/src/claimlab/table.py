@@ -49,33 +49,33 @@ OWN = ("tried", "earlier", "premises", "placebos", "controls", "why", "cell_of")
 
 
 def claims_of(measures: ModuleType, file: str = "claims.toml") -> tuple[Claim, ...]:
-    """The claims of a table that lies beside the module of their measures.
+    """Return the claims of a table that lies beside the module of their measures.
 
     Args:
         measures: the module.
         file: the table's name.
 
     Raises:
-        LabError: there is no such file, it is no TOML, or a claim lacks a column, has one that there is not, or names a measure
-            that there is not.
+        LabError: if there is no such file, it is not TOML, or a claim lacks a column, has an unknown one, or names an unknown
+            measure.
     """
     path = Path(str(measures.__file__)).with_name(file)
     try:
         tables: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise LabError(f"claims must stand in a TOML file, but found {error} at {path}; mend it") from error
+        raise LabError(f"Claims should be in a TOML file. Found {error} at {path}. Fix it.") from error
     names = {**NAMES, **vars(measures)}
     return tuple(_claim(path, id_, _whole(path, id_, tables), names) for id_ in tables)
 
 
 def _whole(path: Path, id_: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """A claim's columns, with those of the claim that it is a cell of."""
+    """Return a claim's columns, with those of the claim that it is a cell of."""
     own = tables[id_]
     if "cell_of" not in own:
         return own
     first = tables.get(own["cell_of"])
     if first is None or "cell_of" in first:
-        raise LabError(f"{id_} in {path} must be a cell of a claim of the file, but found {own['cell_of']!r}; mend it")
+        raise LabError(f"{id_} in {path} should be a cell of a claim of the file. Found {own['cell_of']!r}. Name one.")
     return {name: value for name, value in first.items() if name not in OWN} | own
 
 
@@ -86,7 +86,7 @@ def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str,
         measure = _measures(columns, names)
     except (KeyError, SyntaxError, TypeError, ValueError) as error:
         found = f"no {error}" if isinstance(error, KeyError) else error
-        raise LabError(f"{id_} in {path} must have a condition and a measure, but found {found}; mend it") from error
+        raise LabError(f"{id_} in {path} should have a condition and a measure. Found {found}. Fix it.") from error
     lists = {name: tuple(columns.get(name, ())) for name in LISTS}
     return Claim(
         id=id_,
@@ -114,7 +114,7 @@ def _check(path: Path, id_: str, columns: Mapping[str, Any]) -> None:
     if strange or wrong or missing:
         name = (*strange, *wrong, *missing)[0]
         found = f"a column {name!r}" if strange else f"{name} {columns.get(name)!r}"
-        raise LabError(f"{id_} in {path} must have text, source, measure and condition, but found {found}; mend it")
+        raise LabError(f"{id_} in {path} should have text, source, measure and condition. Found {found}. Fix it.")
 
 
 def _is_texts(value: object) -> bool:
@@ -138,7 +138,7 @@ def _measure(text: str, names: Mapping[str, Any]) -> Measure:
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever a measure takes
-    """What an expression of names, calls and literals gives."""
+    """Return what an expression of names, calls and literals gives."""
     if isinstance(node, ast.Name):
         if node.id not in names:
             raise ValueError(f"no measure is called {node.id!r}")

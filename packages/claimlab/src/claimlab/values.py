@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 
 def parse(hint: object, text: str) -> object:
-    """Reads a text as a value of a type."""
+    """Read a text as a value of a type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return _choice(arguments, text)
@@ -25,19 +25,19 @@ def parse(hint: object, text: str) -> object:
 
 
 def whole_number(text: str) -> int:
-    """An option's type for argparse, with a sentence where the text is none."""
+    """Read an option's whole number for argparse."""
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None
+        raise argparse.ArgumentTypeError(f"should be a whole number. Found {text!r}") from None
 
 
 def finite_number(text: str) -> float:
-    """An option's type for argparse, with a sentence where the text is none."""
+    """Read an option's finite number for argparse."""
     try:
         return _finite(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a finite number, but found {text!r}") from None
+        raise argparse.ArgumentTypeError(f"should be a finite number. Found {text!r}") from None
 
 
 def _choice(choices: tuple[object, ...], text: str) -> object:
@@ -48,7 +48,7 @@ def _choice(choices: tuple[object, ...], text: str) -> object:
 
 
 def _parts(text: str) -> list[str]:
-    """The parts of a list; an empty text is an empty one, an empty part among others is a slip; quotes hold a comma."""
+    """Return the parts of a list; an empty text is an empty one, an empty part among others is a slip; quotes hold a comma."""
     if not text.strip():
         return []
     try:
@@ -98,7 +98,7 @@ _KINDS: dict[object, str] = {
 
 
 def kind(hint: object) -> str:
-    """A type in words.
+    """Return a type in words.
 
     >>> kind(int | None)
     'a whole number or none'
@@ -118,7 +118,7 @@ def kind(hint: object) -> str:
 
 
 def written(value: object) -> str:
-    """A value as the command line would write it; `parse_value` reads it back.
+    """Return a value as the command line would write it; `parse_value` reads it back.
 
     >>> written((256, 256)), written(None), written(True), written(("mean", "mean, L2"))
     ('256,256', 'none', 'true', 'mean,"mean, L2"')

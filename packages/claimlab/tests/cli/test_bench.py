@@ -61,8 +61,8 @@ def test_measure_records_and_keeps_stdout_clean(bench, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "kind", "sentence"),
     [
-        ("of-nothin", UsageError, "did you mean of-nothing?"),
-        ("empty", LabError, "must define Config"),
+        ("of-nothin", UsageError, "Did you mean of-nothing?"),
+        ("empty", LabError, "should define Config"),
         ("broken", LabError, "No module named 'no_such_module'"),
     ],
 )
@@ -77,7 +77,7 @@ def test_the_folder_is_beside_the_sources_else_here_else_asked_for(bench, monkey
     here.mkdir()
     tmp_path.joinpath("benchmarks").rename(here / "benchmarks")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="clone the repository"):
+    with pytest.raises(UsageError, match="Clone the repository"):
         benches.folder(bench)
     monkeypatch.chdir(here)
     assert benches.folder(bench) == here / "benchmarks"

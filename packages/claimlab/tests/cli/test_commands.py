@@ -7,26 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from claimlab import cli
-from fake_copies import edit, package
-
-__all__ = ["package"]
+from fake_copies import edit
 
 CLAIM = ["id", "kind", "text", "source", "printed", "measured", "low", "high", "n", "verdict"]
-
-
-@pytest.fixture
-def claimlab(package, tmp_path, monkeypatch, capsys):
-    """Runs a command in an empty folder and gives its exit status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def _claimlab(*words: str):
-        searches = words[:1] in (("run",), ("list",), ("verify",)) or "--pages" in words
-        where = ("--package", package) if searches and "--package" not in words else ()
-        status = cli.main([*words, *where])
-        return status, *capsys.readouterr()
-
-    return _claimlab
 
 
 def test_list(claimlab):
@@ -168,28 +151,28 @@ def test_a_package_in_the_current_folder_is_found(claimlab, package, tmp_path, m
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "claimlab needs a command"),
-        (("rnu",), "found 'rnu'; did you mean run?"),
+        ((), "claimlab should be given a command"),
+        (("rnu",), "Found 'rnu'. Did you mean run?"),
         (("--nonsense", "list"), "--nonsense"),
-        (("list", "--nonsense"), "an option must be one there is, but found '--nonsense'"),
-        (("list", "extra"), "found the stray word 'extra'; leave it out"),
-        (("report", "runs", "extra"), "found the stray word 'extra'"),
-        (("run",), "needs the name of an experiment"),
-        (("run", "counter-wlak"), "did you mean counter-walk?"),
-        (("run", "counter-walk", "--step", "3"), "did you mean --steps?"),
-        (("run", "counter-walk", "--steps", "three"), "--steps must be a whole number, but found 'three'"),
+        (("list", "--nonsense"), "An option should be one that exists. Found '--nonsense'"),
+        (("list", "extra"), "Found the stray word 'extra'. Leave it out"),
+        (("report", "runs", "extra"), "Found the stray word 'extra'"),
+        (("run",), "should be given the name of an experiment"),
+        (("run", "counter-wlak"), "Did you mean counter-walk?"),
+        (("run", "counter-walk", "--step", "3"), "Did you mean --steps?"),
+        (("run", "counter-walk", "--steps", "three"), "--steps must be a whole number. Found 'three'"),
         (("run", "counter-walk", "--steps", "-1"), "--steps must be at least 0, but found -1; for example --steps 3"),
-        (("run", "counter-walk", "--package", "nobody.has"), "found none named 'nobody.has'"),
-        (("verify", "--seeds", "0"), "at least one seed, but found --seeds 0"),
-        (("verify", "nowhere"), "records to verify must lie in a folder, but nowhere is none; name theirs: results"),
-        (("verify", "."), "records to verify must lie below the folder, but . holds none; name theirs: results"),
-        (("run", "counter-walk", "--seeds", "few"), "must be a whole number, but found 'few'"),
+        (("run", "counter-walk", "--package", "nobody.has"), "Found none named 'nobody.has'"),
+        (("verify", "--seeds", "0"), "--seeds should be at least 1. Found 0"),
+        (("verify", "nowhere"), "Records to verify should be in a folder. Found no folder nowhere. Name theirs: results"),
+        (("verify", "."), "Records to verify should be below the folder. Found none in .. Name theirs: results"),
+        (("run", "counter-walk", "--seeds", "few"), "Argument --seeds: should be a whole number. Found 'few'. See"),
         (("run", "counter-walk", "--seeds", "0"), "at least one seed"),
         (("run", "counter-walk", "--jobs", "0"), "at least one process"),
-        (("run", "counter-walk", "--preset", "papre"), "did you mean paper?"),
-        (("run", "counter-walk", "--out", "file/runs"), "must be writable"),
-        (("report", "nowhere"), "nowhere is none"),
-        (("report", "."), "at least one finished run"),
+        (("run", "counter-walk", "--preset", "papre"), "Did you mean paper?"),
+        (("run", "counter-walk", "--out", "file/runs"), "should be writable"),
+        (("report", "nowhere"), "Found no folder nowhere"),
+        (("report", "."), "should have a finished run"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_status_2(claimlab, words, sentence):
@@ -204,10 +187,10 @@ def test_bad_usage_is_one_sentence_and_status_2(claimlab, words, sentence):
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        (("rnu", "--json"), 2, "did you mean run?"),
+        (("rnu", "--json"), 2, "Did you mean run?"),
         (("run", "counter-walk", "--json", "--steps", "x"), 2, "must be a whole number"),
-        (("report", "nowhere", "--json"), 2, "nowhere is none"),
-        (("verify", ".", "--json"), 2, ". holds none"),
+        (("report", "nowhere", "--json"), 2, "Found no folder nowhere"),
+        (("verify", ".", "--json"), 2, "Found none in ."),
         (("run", "counter-walk", "--mode", "raise", "--json"), 1, "the walk fell off"),
     ],
 )
@@ -223,7 +206,7 @@ def test_a_fault_of_figures_is_a_sentence(claimlab, package):
     edit(package, "counter/figures.py", "    curves =", "    rows[0]['nothing']\n    curves =")
     status, out, said = claimlab("run", "counter-walk", "--seeds", "1", "--json")
     assert (status, json.loads(out)["status"]) == (1, 1)
-    assert "found KeyError: 'nothing'" in said
+    assert "Found KeyError: 'nothing'" in said
     assert "Traceback" not in said
 
 
@@ -247,7 +230,7 @@ def test_a_missing_extra_is_a_sentence(claimlab, monkeypatch, missing, words):
     status, out, said = claimlab(*words)
     assert (status, out) == (1, "")
     assert missing in said
-    assert said.endswith("pip install 'claimlab'\n")
+    assert said.endswith("Run `pip install 'claimlab'`.\n")
 
 
 def test_a_failure_is_one_sentence_and_status_1(claimlab):
@@ -268,7 +251,7 @@ def test_a_full_disk_is_a_sentence(claimlab, monkeypatch):
     status, _, said = claimlab("run", "counter-walk", "--seeds", "1")
     assert status == 1
     assert said.splitlines()[-1] == (
-        "claimlab: files must be readable and writable, but found: No space left on device rows.jsonl; mend that and try again"
+        "claimlab: Files should be readable and writable. Found: No space left on device rows.jsonl. Fix that and try again."
     )
 
 

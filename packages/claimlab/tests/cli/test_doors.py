@@ -8,25 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from claimlab import cli
 from claimlab.running.storage import LOCK
 from claimlab.running.watching.status import STATUS
-from fake_commands import asleep, command
-from fake_copies import package
-
-__all__ = ["asleep", "command", "package"]
-
-
-@pytest.fixture
-def claimlab(package, tmp_path, monkeypatch, capsys):
-    """Runs a command in an empty folder and gives its exit status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def _claimlab(*words: str):
-        status = cli.main([*words, *(("--package", package) if words[:1] == ("run",) else ())])
-        return status, *capsys.readouterr()
-
-    return _claimlab
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
@@ -60,13 +43,13 @@ def test_a_signal_ends_the_command_with_a_sentence(asleep, command, package, tmp
     ("words", "sentence"),
     [
         (("run", "counter-walk", "--widths", "2,,3"), "--widths must be a list separated by commas"),
-        (("run", "counter-walk", "--widths", ","), "found ','"),
-        (("run", "counter-walk", "--out", ""), "must name a file or a folder, but found ''"),
-        (("report", ""), "must name a file or a folder, but found ''"),
-        (("report", "runs", "--out", " "), "must name a file or a folder, but found ' '"),
-        (("verify", "--minutes", "nan"), "must be a finite number, but found 'nan'"),
-        (("run", "counter-walk", "--checkpoint-seconds", "-1"), "--checkpoint-seconds -1"),
-        (("run", "counter-walk", "--checkpoint-seconds", "inf"), "must be a finite number"),
+        (("run", "counter-walk", "--widths", ","), "Found ','"),
+        (("run", "counter-walk", "--out", ""), "should name a file or a folder. Found ''"),
+        (("report", ""), "should name a file or a folder. Found ''"),
+        (("report", "runs", "--out", " "), "should name a file or a folder. Found ' '"),
+        (("verify", "--minutes", "nan"), "should be a finite number. Found 'nan'"),
+        (("run", "counter-walk", "--checkpoint-seconds", "-1"), "--checkpoint-seconds should be at least 0"),
+        (("run", "counter-walk", "--checkpoint-seconds", "inf"), "should be a finite number"),
     ],
 )
 def test_words_that_are_no_values_are_refused(claimlab, words, sentence):
@@ -148,7 +131,7 @@ def test_a_lock_that_is_a_link_empties_no_other_file(claimlab, tmp_path, link):
     lock.symlink_to(target) if link == "symbolic" else os.link(target, lock)
     status, _, said = claimlab("run", "counter-walk", "--seeds", "2")
     assert (status, target.read_text()) == (1, "precious")
-    assert (f"{lock.name} is a link or a folder; delete it" if link == "hard" else "Found a link at") in said
+    assert (f"{lock.name}. Delete it." if link == "hard" else "Found a link at") in said
 
 
 def test_a_temporary_file_that_is_a_link_is_not_written_through(tmp_path):

@@ -11,9 +11,7 @@ import pytest
 from claimlab import cli
 from claimlab.cli.answers import print_json
 from claimlab.cli.encoding import printable
-from fake_copies import edit, package
-
-__all__ = ["package"]
+from fake_copies import edit
 
 ODD = "counting \N{EM DASH} a walk ✓ von größer zu 散歩 😀"
 

@@ -22,11 +22,11 @@ def claimlab(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--on", "slurm"), "--on must be ray or ray:HOST:PORT, but found 'slurm'"),
-        (("--gpus", "1"), "wishes of a cluster need one, but found --gpus without --on ray"),
-        (("--cpus", "2"), "wishes of a cluster need one, but found --cpus without --on ray"),
-        (("--on", "ray", "--cpus", "0"), "a seed needs some of a core or of a GPU, but found --cpus 0 --gpus 0"),
-        (("--on", "ray", "--gpus", "-1"), "found --cpus 1 --gpus -1"),
+        (("--on", "slurm"), "--on should be ray or ray:HOST:PORT. Found 'slurm'"),
+        (("--gpus", "1"), "--gpus should come with --on ray"),
+        (("--cpus", "2"), "--cpus should come with --on ray"),
+        (("--on", "ray", "--cpus", "0"), "A seed should have a share of a core or of a GPU. Found --cpus 0 --gpus 0"),
+        (("--on", "ray", "--gpus", "-1"), "Found --cpus 1 --gpus -1"),
     ],
 )
 def test_engines_and_wishes_that_cannot_be(claimlab, command, words, sentence):
@@ -39,4 +39,4 @@ def test_without_ray_the_extra_is_named(claimlab, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     status, _, said = claimlab("run", "--on", "ray")
     assert status == 1
-    assert said.endswith("pip install 'claimlab[cluster]'\n")
+    assert said.endswith("Run `pip install 'claimlab[cluster]'`.\n")

@@ -14,9 +14,7 @@ from claimlab import cli
 from claimlab.experiment import load
 from claimlab.running.execute import execute
 from claimlab.running.plan import plan
-from fake_copies import forget, package
-
-__all__ = ["package"]
+from fake_copies import forget
 
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 SECRET = "a secret of the user's"
@@ -190,7 +188,7 @@ def test_nothing_outside_of_a_planted_folder_is_written_deleted_imported_or_read
             start = time.process_time()
             status = cli.main(list(words))
             said = "".join(capsys.readouterr())
-            assert "no command should end like this" not in said, (name, words, said)
+            assert "No command should end like this" not in said, (name, words, said)
             assert SECRET not in said, (name, words)
             assert status != 0 or name in FINE or words[0] not in ("report",), (name, words, said)
             slow += [f"{name}: {words[0]}"] if time.process_time() - start > 10 else []

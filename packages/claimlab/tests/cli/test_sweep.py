@@ -6,9 +6,6 @@ import pytest
 pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
 from claimlab import cli
-from fake_hill import here
-
-__all__ = ["here"]
 
 
 @pytest.fixture
@@ -59,14 +56,14 @@ def test_help_shows_ranges_without_optuna(claimlab, monkeypatch):
     ("words", "sentence"),
     [
         (["--trials", "0"], "at least one trial"),
-        (["--trials", "many"], "must be a whole number"),
-        (["--jobs", "0"], "at least one of its jobs"),
-        (["--preset", "bare"], "has none for 'bare'"),
-        (["--storage", "nowhere"], "a storage must be a URL"),
+        (["--trials", "many"], "should be a whole number"),
+        (["--jobs", "0"], "--jobs should be at least 1"),
+        (["--preset", "bare"], "Found none of climb for 'bare'"),
+        (["--storage", "nowhere"], "A storage should be a URL"),
         (["--sampler", "annealing"], "invalid choice: 'annealing'"),
-        (["--x", "0.5"], "must be left to it"),
-        (["--zzz", "0.5"], "must be one of its fields"),
-        (["--out", ""], "must name a file or a folder"),
+        (["--x", "0.5"], "should be left to it"),
+        (["--zzz", "0.5"], "should be one of its fields"),
+        (["--out", ""], "should name a file or a folder"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(claimlab, words, sentence):
@@ -78,6 +75,6 @@ def test_what_cannot_be_is_a_sentence(claimlab, words, sentence):
 def test_an_experiment_without_ranges(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["sweep", "counter-walk", "--package", "fake_experiments"]) == 2
-    assert "declare them beside its Config" in capsys.readouterr().err
+    assert "Declare them next to its Config" in capsys.readouterr().err
     assert cli.main(["sweep"]) == 2
-    assert "needs the name of an experiment" in capsys.readouterr().err
+    assert "should be given the name of an experiment" in capsys.readouterr().err

@@ -156,7 +156,7 @@ def _report(out: Path, folder: Path, file: str, name: str, capsys) -> str:
     said = capsys.readouterr().err
     if status == 0:
         return "" if name in NO_TELLING | HEALED else "the report accepts it"
-    if "no command should end like this" in said or "Traceback" in said or said.count("\n") != 1:
+    if "No command should end like this" in said or "Traceback" in said or said.count("\n") != 1:
         return f"the report says {said!r}"
     return "" if str(folder / file) in said or name == "no run.json" else f"the report does not name the file: {said!r}"
 

@@ -243,9 +243,9 @@ def test_the_first_seed_is_a_setting(package, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"preset": "quik"}, "did you mean quick"),
+        ({"preset": "quik"}, "Did you mean quick"),
         ({"seeds": 0}, "at least one seed"),
-        ({"overrides": {"seed": -1}}, "between 0 and 2\\^32, but found --seed -1"),
+        ({"overrides": {"seed": -1}}, "between 0 and 2\\^32. Found --seed -1"),
         ({"overrides": {"seed": 2**32 - 1}}, "between 0 and 2\\^32"),
         ({"overrides": {"steps": -1}}, "--steps must be at least 0, but found -1; for example --steps 3"),
     ],
@@ -258,7 +258,7 @@ def test_a_plan_that_cannot_be(package, arguments, sentence):
 def test_bad_places_and_numbers_are_found_before_any_work(package, tmp_path):
     (tmp_path / "file").write_text("")
     log = tmp_path / "log"
-    with pytest.raises(UsageError, match="must be writable"):
+    with pytest.raises(UsageError, match="should be writable"):
         run(package, tmp_path / "file" / "runs", log=str(log))
     with pytest.raises(UsageError, match="--jobs 0"):
         run(package, tmp_path / "runs", jobs=0, log=str(log))
@@ -268,7 +268,7 @@ def test_bad_places_and_numbers_are_found_before_any_work(package, tmp_path):
 def test_two_processes_do_not_write_one_run(package, tmp_path):
     folder = planned(package).folder(tmp_path)
     folder.mkdir(parents=True)
-    with locked(folder), pytest.raises(LabError, match="one process at a time"):
+    with locked(folder), pytest.raises(LabError, match="One process at a time"):
         execute(planned(package), folder)
 
 
@@ -276,9 +276,9 @@ def test_two_processes_do_not_write_one_run(package, tmp_path):
     ("mode", "sentence", "kept"),
     [
         ("raise", r"counter-walk, seed 1: .*RuntimeError: the walk fell off", [0]),
-        ("die", r"counter-walk with seed 1 was ended by SIGKILL; memory", [0]),
-        ("nan", r"seed 0: .*finite.*'value' is nan", []),
-        ("object", r"seed 0: .*'value' is a object", []),
+        ("die", r"counter-walk with seed 1 was ended by SIGKILL\. Memory", [0]),
+        ("nan", r"seed 0: .*finite.*Found nan for 'value'", []),
+        ("object", r"seed 0: .*Found a object for 'value'", []),
         ("empty", r"seed 0: .*at least one row", []),
     ],
 )

@@ -104,7 +104,7 @@ def test_every_kind_of_file_survives_a_kill_at_it(run, trainings, tmp_path):
         process = run(*words, fault=fault)
         _, said = process.communicate(timeout=60)
         assert ended(process.pid), f"{fault} left an orphan"
-        assert "no command should end like this" not in said
+        assert "No command should end like this" not in said
         hit += process.returncode != 0
         if process.returncode == 0:  # it came to its end before the fault: begin a new run
             assert recorded(tmp_path / "runs") == wanted, fault

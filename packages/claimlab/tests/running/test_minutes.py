@@ -6,7 +6,6 @@ import signal
 
 import pytest
 
-from claimlab import cli
 from claimlab.errors import Interrupted
 from claimlab.experiment import load
 from claimlab.running.execute import execute
@@ -14,17 +13,6 @@ from claimlab.running.plan import plan
 from claimlab.running.rowfiles import complete_row
 from claimlab.running.watching.status import status
 from fake_copies import edit
-
-
-@pytest.fixture
-def claimlab(tmp_path, monkeypatch, capsys):
-    """Runs a command in an empty folder; gives its exit status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def _claimlab(*words):
-        return cli.main([*words]), *capsys.readouterr()
-
-    return _claimlab
 
 
 def test_a_seed_stops_where_it_is_kept_and_goes_on_to_the_same_rows(trainings, claimlab, tmp_path):
@@ -69,8 +57,8 @@ def test_a_seed_that_keeps_nothing_comes_to_its_end_and_no_other_begins(package,
 @pytest.mark.parametrize(
     ("minutes", "sentence"),
     [
-        ("0", "a run needs time, but found --max-minutes 0; leave it out for as long as it takes"),
-        ("-1", "a run needs time, but found --max-minutes -1"),
+        ("0", "--max-minutes should be above 0. Found 0. Leave it out for as long as it takes."),
+        ("-1", "--max-minutes should be above 0. Found -1."),
         ("nan", "--max-minutes"),
         ("two", "--max-minutes"),
     ],

@@ -33,12 +33,12 @@ def test_the_same_figure_gives_the_same_bytes():
 
 
 def test_what_is_no_figure_is_refused(drawing, tmp_path):
-    with pytest.raises(LabError, match="'walk' is a str"):
+    with pytest.raises(LabError, match="Found a str for 'walk'"):
         draw(drawing(walk="a picture"), Rows(), tmp_path)
 
 
 def test_of_figures_of_which_one_cannot_be_drawn_none_is_written(drawing, tmp_path):
-    with pytest.raises(LabError, match="'other' is a int"):
+    with pytest.raises(LabError, match="Found a int for 'other'"):
         draw(drawing(walk=picture(), other=3), Rows(), tmp_path)
     assert not (tmp_path / "figures").exists()
 

@@ -44,13 +44,13 @@ def test_readers_never_see_half_a_file(tmp_path):
 
 def test_a_folder_below_a_file_is_not_writable(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"must be writable.*--out"):
+    with pytest.raises(UsageError, match=r"should be writable.*--out"):
         ensure_writable(tmp_path / "file" / "runs")
 
 
 def test_a_file_is_not_written_over_a_folder(tmp_path):
     ensure_file(tmp_path / "new" / "file", "--to")
-    with pytest.raises(UsageError, match=r"--to must name a file, but .* is a folder"):
+    with pytest.raises(UsageError, match=r"--to should name a file. Found the folder"):
         ensure_file(tmp_path / "new", "--to")
 
 
@@ -63,17 +63,17 @@ def test_a_file_is_not_written_over_a_folder(tmp_path):
     ],
 )
 def test_files_that_cannot_be_used_are_named(error, found):
-    sentence = f"files must be readable and writable, but found: {found}; mend that and try again"
+    sentence = f"Files should be readable and writable. Found: {found}. Fix that and try again."
     assert words_of(error, Path("seed-0")) == sentence
 
 
-@pytest.mark.parametrize("sentence", ["It should hold a.gz. Found none. Load it.", "a file must be, but found none; name it"])
+@pytest.mark.parametrize("sentence", ["It should hold a.gz. Found none. Load it.", "A file should be here. Found none."])
 def test_a_sentence_is_not_put_into_another_one(sentence):
     assert words_of(FileNotFoundError(sentence), Path("seed-0")) == sentence
 
 
 def test_a_folder_has_one_holder_at_a_time(tmp_path):
-    with locked(tmp_path), pytest.raises(LabError, match="another process is writing"), locked(tmp_path):
+    with locked(tmp_path), pytest.raises(LabError, match="Found another that writes"), locked(tmp_path):
         pass
     with locked(tmp_path):
         pass

@@ -33,7 +33,7 @@ def test_no_facts_say_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[[failing", "must be TOML"),
+        ("[[failing", "should be TOML"),
         ('[[failing]]\nis = "luck"\nwhy = "x"\nclaims = []\n', "one of the text's mistake, another reading, budget, open"),
         ('[[failing]]\nis = "open"\nclaims = []\n', "`why`"),
     ],

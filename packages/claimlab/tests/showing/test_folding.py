@@ -227,7 +227,7 @@ def test_what_a_run_adds_while_it_is_judged_again_stays(run, tmp_path, package, 
     after = read_run(kept.folder)
     assert (after.seeds, after.judged.seeds, {one.text for one in after.claims}) == ((0, 1), (0, 1), {"It ends."})
     monkeypatch.setattr(judging, "load", load)
-    with locked(kept.folder), pytest.raises(LabError, match="another process is writing"):
+    with locked(kept.folder), pytest.raises(LabError, match="Found another that writes"):
         judge_again(tmp_path / "runs", package)
 
 

@@ -78,7 +78,7 @@ def test_a_study_of_other_ranges_is_refused(hill, here, tmp_path, url):
 
 
 def test_a_server_that_does_not_answer_is_a_sentence(tmp_path):
-    with pytest.raises(LabError, match=r"a storage must be reachable, but postgresql\+psycopg://\*\*\*@127.0.0.1:1/x is not"):
+    with pytest.raises(LabError, match=r"should be reachable\. Found postgresql\+psycopg://\*\*\*@127.0.0.1:1/x silent"):
         open_storage("postgresql+psycopg://me:secret@127.0.0.1:1/x", tmp_path)
 
 

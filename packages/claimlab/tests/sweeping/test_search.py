@@ -11,8 +11,8 @@ pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab
 from claimlab import LabError, UsageError
 from claimlab.running.provenance.source_tree import Code
 from claimlab.sweeping import search as searching
-from claimlab.sweeping.figures import figures
 from claimlab.sweeping.outcome import outcomes
+from claimlab.sweeping.report import figures
 from claimlab.sweeping.search import Means, search
 from fake_hill import Kill
 from fake_sweeps.hills.climb.run import Config
@@ -95,7 +95,7 @@ def test_a_setting_that_breaks_is_a_failed_trial(hill, here, tmp_path):
 
 
 def test_a_method_of_which_no_trial_ends(hill, here, tmp_path):
-    with pytest.raises(LabError, match=r"none of up did \(sleep length must be non-negative\); mend its ranges"):
+    with pytest.raises(LabError, match=r"Found none of up \(sleep length must be non-negative\)\. Change its ranges"):
         search(hill(trials=1, steps=1, pause=-1.0), tmp_path, Means(1))
 
 
@@ -110,7 +110,7 @@ def test_trials_that_lag_behind_are_pruned(hill, here, tmp_path):
 
 @pytest.mark.parametrize("words", [{"jobs": 0}, {"seeds": 0}])
 def test_means_that_cannot_be(words):
-    with pytest.raises(UsageError, match="at least one of its"):
+    with pytest.raises(UsageError, match="should be at least 1"):
         Means(**words)
 
 
@@ -161,13 +161,13 @@ def test_a_setting_that_the_config_refuses_is_a_failed_trial(hill, here, tmp_pat
     def refuse(self, *given, **named):
         made(self, *given, **named)
         if self.y > 3:
-            raise ValueError("y must be 3 at most, but found more; lower it")
+            raise ValueError("y should be at most 3. Found more. Lower it.")
 
     monkeypatch.setattr(Config, "__init__", refuse)
     done = search(hill(trials=8), tmp_path, Means(1))
     trials = done.studies.trials("up")
     assert {one.state for one in trials if one.chosen["y"] > 3} == {"failed"}
-    assert all(one.why.startswith("y must be 3 at most, but found more") for one in trials if one.chosen["y"] > 3)
+    assert all(one.why.startswith("y should be at most 3. Found more") for one in trials if one.chosen["y"] > 3)
     assert len(trials) == 8
     assert done.best("up").chosen["y"] <= 3
 

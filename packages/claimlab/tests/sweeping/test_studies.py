@@ -92,7 +92,7 @@ def test_a_damaged_line_is_named(studies, tmp_path):
 def test_a_study_of_something_else_is_refused_with_what_differs(studies, hill):
     plan = hill()
     studies(plan)
-    with pytest.raises(LabError, match="begun by source ssssss and this one is tttttt; check that out, or name another --out"):
+    with pytest.raises(LabError, match=r"Found source tttttt for .*, which ssssss began\. Check it out, or pass another --out"):
         studies(plan, source="t" * 64)
     other = dataclasses.replace(plan.ranges, of={**plan.ranges.of, "shape": Choice("round", "steep")})
     others = dataclasses.replace(plan, experiment=dataclasses.replace(plan.experiment, ranges={"quick": other}))
@@ -107,10 +107,10 @@ def test_a_study_of_something_else_is_refused_with_what_differs(studies, hill):
 @pytest.mark.parametrize(
     ("url", "kind", "sentence"),
     [
-        ("somewhere", UsageError, "must be a URL of a kind that Optuna knows, but found 'somewhere'"),
-        ("oracle9://me:secret@host/db", UsageError, "found 'oracle9://***@host/db'"),
-        ("sqlite://", UsageError, "must outlive the process"),
-        ("sqlite:////no/such/folder/x.db", LabError, "must be reachable"),
+        ("somewhere", UsageError, "should be a URL of a kind that Optuna knows. Found 'somewhere'"),
+        ("oracle9://me:secret@host/db", UsageError, "Found 'oracle9://***@host/db'"),
+        ("sqlite://", UsageError, "should outlive the process"),
+        ("sqlite:////no/such/folder/x.db", LabError, "should be reachable"),
     ],
 )
 def test_unknown_storages(tmp_path, url, kind, sentence):

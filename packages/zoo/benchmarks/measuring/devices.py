@@ -16,13 +16,13 @@ def check_device(name: str) -> None:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ValueError(f"device must be cpu, cuda, cuda:1 or so, but found {name!r}; use cpu") from None
+        raise ValueError(f"device should be cpu, cuda, or cuda:1 for example. Found {name!r}. Use cpu.") from None
     if device.type not in ("cpu", "cuda"):
-        raise ValueError(f"device must be cpu or cuda, whose clocks and memory are known, but found {name!r}; use cpu")
+        raise ValueError(f"device should be cpu or cuda, whose clocks and memory are known. Found {name!r}. Use cpu.")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ValueError(
-            f"device {name!r} must be one that torch finds, but it finds {torch.cuda.device_count()} GPUs; use cpu, "
-            "or install the build of torch for your GPU"
+            f"device {name!r} should be one that torch finds. Found {torch.cuda.device_count()} GPUs. Use cpu, "
+            "or install the build of torch for your GPU."
         )
 
 

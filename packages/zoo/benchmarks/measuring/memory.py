@@ -84,7 +84,7 @@ def in_fresh_process(bench: str, probe: Mapping[str, Any]) -> Any:  # noqa: ANN4
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        raise LabError(f"the probe must end well, but found {last}", done.stderr)
+        raise LabError(f"The probe should end well. Found {last}", done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -14,7 +14,7 @@ def check_known(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = list(known)
     for name in given:
         if name not in names:
-            raise ValueError(f"a {kind} must be one there is, but found {name!r}; {suggestion(name, names)}")
+            raise ValueError(f"A {kind} should be one that exists. Found {name!r}. {suggestion(name, names)}")
 
 
 def check_least(config: object, least: float | int, *names: str) -> None:
@@ -25,4 +25,4 @@ def check_least(config: object, least: float | int, *names: str) -> None:
     """
     for name in names:
         if getattr(config, name) < least:
-            raise ValueError(f"{name} must be at least {least}, but found {getattr(config, name)}; use {least} or more")
+            raise ValueError(f"{name} should be at least {least}. Found {getattr(config, name)}. Use {least} or more.")

@@ -9,7 +9,7 @@ from mechlearn_zoo_benchmarks.entrants.masks.methods import Method, methods
 from mechlearn_zoo_benchmarks.entrants.masks.workloads import WORKLOADS
 
 from claimlab.cli.bench import load
-from claimlab.cli.benchrows import KEYS, markdown, read_results
+from claimlab.cli.benchrows import KEYS
 
 SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "mechlearn,running_sums,backpack")
 
@@ -31,9 +31,8 @@ def test_json_is_one_object_with_the_agreed_keys(mechlearn, monkeypatch):
         assert row["rounds"] == 2
     assert (backpack["ratio"], backpack["note"]) == (None, "not installed: pip install 'mechlearn-zoo[bench]'")
     assert "mlp-34: 2 rounds" in said
-    recorded = read_results(Path("results/agreement.jsonl"))
+    recorded = [json.loads(line) for line in Path("results/agreement.jsonl").read_text().splitlines()]
     assert [{key: row[key] for key in found["rows"][i]} for i, row in enumerate(recorded)] == found["rows"]
-    assert "| mechlearn |" in markdown(recorded)
 
 
 def test_the_table_has_the_fastest_first_and_what_was_not_run_last(mechlearn, monkeypatch):
@@ -62,15 +61,15 @@ def test_help_lists_the_settings(mechlearn):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "needs the name of a benchmark, but found none; choose one of agreement, "),
-        (("agrement",), "found 'agrement'; did you mean agreement?"),
-        (("agreement", "--workloads", "mlp-43"), "found 'mlp-43'; did you mean mlp-34?"),
-        (("agreement", "--methods", "opakus"), "found 'opakus'; did you mean opacus?"),
+        ((), "should be given the name of a benchmark. Found none. Choose one of agreement, "),
+        (("agrement",), "Found 'agrement'. Did you mean agreement?"),
+        (("agreement", "--workloads", "mlp-43"), "Found 'mlp-43'. Did you mean mlp-34?"),
+        (("agreement", "--methods", "opakus"), "Found 'opakus'. Did you mean opacus?"),
         (("agreement", "--workloads", ""), "at least one"),
-        (("agreement", "--threads", "0"), "threads must be at least 1, but found 0"),
-        (("agreement", "--thread", "1"), "did you mean --threads?"),
-        (("agreement", "--out", "file/rows.jsonl"), "must be writable"),
-        (("agreement", "--device", "gpu"), "device must be cpu, cuda, cuda:1 or so, but found 'gpu'"),
+        (("agreement", "--threads", "0"), "threads should be at least 1. Found 0"),
+        (("agreement", "--thread", "1"), "Did you mean --threads?"),
+        (("agreement", "--out", "file/rows.jsonl"), "should be writable"),
+        (("agreement", "--device", "gpu"), "device should be cpu, cuda, or cuda:1 for example. Found 'gpu'"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_status_2(mechlearn, tmp_path, words, sentence):

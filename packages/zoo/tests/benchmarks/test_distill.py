@@ -120,9 +120,9 @@ def test_a_population_is_measured_over_one_student(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--problems", "mujocco"), "did you mean mujoco?"),
-        (("--methods", "hihger"), "did you mean higher?"),
-        (("--lengths", "0"), "lengths must be at least 1, but found 0"),
+        (("--problems", "mujocco"), "Did you mean mujoco?"),
+        (("--methods", "hihger"), "Did you mean higher?"),
+        (("--lengths", "0"), "lengths should be at least 1. Found 0"),
     ],
 )
 def test_bad_usage_is_status_2(words, sentence, capsys):

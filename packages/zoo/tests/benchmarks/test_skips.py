@@ -51,7 +51,7 @@ def test_the_literal_ways_agree():
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [(("--sizes", "36x41"), "found '36x41'; did you mean 36x40?"), (("--horizon", "0"), "horizon must be at least 1")],
+    [(("--sizes", "36x41"), "Found '36x41'. Did you mean 36x40?"), (("--horizon", "0"), "horizon should be at least 1")],
 )
 def test_bad_usage_is_one_sentence_and_status_2(mechlearn, words, sentence):
     status, out, said = mechlearn("bench", "skips", *words)

@@ -75,19 +75,19 @@ def test_an_expert_that_is_there_is_trained_on(collected, tmp_path):
 
 @pytest.mark.parametrize("option", [{"steps": 0}, {"minutes": 0.0}, {"minutes": float("nan")}])
 def test_a_training_takes_steps_and_minutes(collected, option):
-    with pytest.raises(UsageError, match=f"--{next(iter(option))} must be"):
+    with pytest.raises(UsageError, match=f"--{next(iter(option))} should be"):
         collected(**option)
 
 
 @pytest.mark.parametrize("name", [None, "none.pt"])
 def test_there_must_be_one_to_train_on(collected, tmp_path, name):
-    with pytest.raises(UsageError, match="--further goes on from an expert"):
+    with pytest.raises(UsageError, match="--further should find an expert"):
         collected(further=True, expert=name and tmp_path / name)
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [((), "but found none; mechlearn coinrun collect"), (("collect", "--to", "."), "--to must name a file")],
+    [((), "Found none. Run `mechlearn coinrun collect"), (("collect", "--to", "."), "--to should name a file")],
 )
 def test_bad_usage_is_one_sentence_and_status_2(words, sentence, capsys):
     assert PROGRAM.main(["coinrun", *words]) == 2

@@ -88,10 +88,10 @@ class Program:
     def _dispatch(self, words: Sequence[str]) -> int:
         commands = self.commands
         if words and not words[0].startswith("-") and words[0] not in commands:
-            raise UsageError(f"a command must be one there is, but found {words[0]!r}; {suggestion(words[0], commands)}")
+            raise UsageError(f"A command should be one that exists. Found {words[0]!r}. {suggestion(words[0], commands)}")
         options, rest = self._parser().parse_known_args(words)
         if options.command is None:
-            raise UsageError(f"{self.name} needs a command, but found none; {suggestion('', commands)}")
+            raise UsageError(f"{self.name} should be given a command. Found none. {suggestion('', commands)}")
         return commands[options.command].run(options, rest)
 
     def _parser(self) -> argparse.ArgumentParser:
@@ -109,7 +109,7 @@ class Program:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; {self.prog} --help tells more")
+        raise UsageError(f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.")
 
 
 def _version(distribution: str) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def complain(error: BaseException, words: Sequence[str], program: str) -> int:
-    """Says on stderr why a command failed, and on stdout too where JSON was asked for.
+    """Say on stderr why a command failed, and on stdout too where JSON was asked for.
 
     Args:
         error: what ended the command; it is being handled.
@@ -55,15 +55,15 @@ def _sentence(error: BaseException) -> tuple[str, int]:
     if isinstance(error, ModuleNotFoundError):
         extras = {"tensorboard": "tracking", "mlflow": "tracking", "ray": "cluster"}
         extra = next((f"[{extras[word]}]" for word in (error.name or "").split(".") if word in extras), "")
-        return f"this command needs a package that is not installed, but found {error}; pip install 'claimlab{extra}'", 1
+        return f"All packages of this command should be installed. Found: {error}. Run `pip install 'claimlab{extra}'`.", 1
     if isinstance(error, OSError):
         return words_of(error), 1
     last = traceback.format_exception_only(error)[-1].strip()
-    return f"no command should end like this, but found {last}; --traceback shows where, please report it", 1
+    return f"No command should end like this. Found {last}. Please report it; --traceback shows where.", 1
 
 
 def claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
-    """Judged claims as every `--json` gives them."""
+    """Return judged claims as every `--json` gives them."""
     keys = ("id", "kind", "text", "source", "printed", "measured", "low", "high", "n", "verdict")
     claims = list(claims)
     known = among(claims)
@@ -71,7 +71,7 @@ def claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
 
 
 def fields_help(name: str, title: str, config: type[Any], presets: Mapping[str, Any]) -> str:
-    """The help of an experiment's or a benchmark's own fields, with the presets' values."""
+    """Return the help of an experiment's or a benchmark's own fields, with the presets' values."""
     lines = [f"\nfields of {name}: {title}"]
     for setting in settings_of(config):
         values = (f"{preset} {shlex.quote(written(values_of(one)[setting.name]))}" for preset, one in presets.items())
@@ -82,13 +82,13 @@ def fields_help(name: str, title: str, config: type[Any], presets: Mapping[str, 
 
 
 def shown(path: Path) -> str:
-    """A path as people and scripts in this folder use it."""
+    """Return a path as people and scripts in this folder use it."""
     absolute, here = path.absolute(), Path.cwd()
     return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
 
 
 def print_json(content: object) -> None:
-    """The one JSON object of a command, for people and for diffs too."""
+    """Print the one JSON object of a command, for people and for diffs too."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
     if not encodes(text, sys.stdout):  # JSON has a spelling of its own
         text = json.dumps(content, indent=2, allow_nan=False)

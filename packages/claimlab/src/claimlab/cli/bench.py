@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib
 import importlib.util
 import pkgutil
@@ -31,7 +32,7 @@ SENTENCE = "measure time and memory beside plain backpropagation and other packa
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     parser.usage = f"{parser.prog} NAME [options] [--field value ...]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="a file of the folder benchmarks/, such as agreement")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the benchmark out, its ratios mean nothing")
@@ -40,13 +41,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Measures, and shows the rows."""
+    """Measure and show the rows."""
     if options.name is None and helped(options):
         return 0
     top = package(options).partition(".")[0]
     if options.name is None:
         known = suggestion("", names(folder(top)))
-        raise UsageError(f"{options.parser.prog} needs the name of a benchmark, but found none; {known}")
+        raise UsageError(f"{options.parser.prog} should be given the name of a benchmark. Found none. {known}")
     bench = load(options.name, top)
     if helped(options):
         print(fields_help(bench.name, bench.title, bench.config, bench.presets))
@@ -75,44 +76,44 @@ class Bench:
 
 
 def folder(top: str) -> Path:
-    """Where the benchmarks of a top-level package are: beside its sources in a checkout, else in the current directory."""
+    """Return the folder of a top-level package's benchmarks: beside its sources in a checkout, else in the current folder."""
     beside = folder_of(top).parents[1] / "benchmarks"  # benchmarks/ stands beside src/
     for candidate in (beside, Path.cwd() / "benchmarks"):
         if (candidate / "__init__.py").is_file():
             return candidate
     raise UsageError(
-        f"the command bench needs the folder benchmarks/ of {top}'s repository, but found none beside the package or here; "
-        "clone the repository and run the command in it"
+        f"The command bench should find the folder benchmarks/ of {top}'s repository. Found none beside the package or here. "
+        "Clone the repository and run the command in it."
     )
 
 
 def names(where: Path) -> list[str]:
-    """The benchmarks of a folder: its files, not the folders below it."""
+    """Return the benchmarks of a folder: its files, not the folders below it."""
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules([str(where)]) if not module.ispkg)
 
 
 def load(name: str, top: str) -> Bench:
-    """Imports a benchmark.
+    """Import a benchmark.
 
     Args:
         name: as the command line writes it.
         top: the top-level package whose benchmark it is.
 
     Raises:
-        UsageError: there is no such benchmark.
-        LabError: it cannot be imported or lacks part of the contract.
+        UsageError: if there is no such benchmark.
+        LabError: if it cannot be imported, or lacks `Config`, `PRESETS` or `run`.
     """
     wanted, known = name.replace("_", "-"), names(folder(top))
     if wanted not in known:
-        raise UsageError(f"a benchmark must be one there is, but found {name!r}; {suggestion(wanted, known)}")
+        raise UsageError(f"A benchmark should be one that exists. Found {name!r}. {suggestion(wanted, known)}")
     package = load_package(top)
     try:
         module = importlib.import_module(f"{package}.{wanted.replace('-', '_')}")
     except ImportError as error:
-        raise LabError(f"{wanted} must be importable, but found {error}; install what it needs") from error
+        raise LabError(f"The benchmark {wanted} should be importable. Found {error}. Install what it needs.") from error
     missing = [part for part in ("Config", "PRESETS", "run") if not hasattr(module, part)]
     if missing:
-        raise LabError(f"the benchmark {wanted} must define {missing[0]}, but it does not; benchmarks/__init__.py says more")
+        raise LabError(f"The benchmark {wanted} should define {missing[0]}. Found none. See benchmarks/__init__.py.")
     title = (module.__doc__ or "").strip().partition("\n")[0]
     return Bench(wanted, title, module, module.Config, module.PRESETS, module.run, top)
 
@@ -126,7 +127,7 @@ def load_package(top: str) -> str:
     path = where / "__init__.py"
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(where)])
     if spec is None or spec.loader is None:
-        raise LabError(f"{path} must be a Python file, but cannot be read as one; restore it")
+        raise LabError(f"{path} should be a Python file. Found one that Python cannot load. Restore it.")
     package = importlib.util.module_from_spec(spec)
     sys.modules[name] = package
     spec.loader.exec_module(package)
@@ -134,7 +135,7 @@ def load_package(top: str) -> str:
 
 
 def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = None) -> list[Row]:
-    """Runs a benchmark; says on stderr what is under way.
+    """Run a benchmark; say on stderr what is under way.
 
     Args:
         bench: which.
@@ -153,12 +154,8 @@ def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = 
     made = measured_here(bench.top)
     rows: list[Row] = []
     with contextlib.redirect_stdout(sys.stderr):  # stdout is for the result alone, whatever a peer prints
-        for row in bench.run(config, _announce):
+        for row in bench.run(config, functools.partial(print, file=sys.stderr, flush=True)):
             rows.append(row)
             if out is not None:
                 write_results(out, bench.name, made, rows)
     return rows
-
-
-def _announce(sentence: str) -> None:
-    print(sentence, file=sys.stderr, flush=True)

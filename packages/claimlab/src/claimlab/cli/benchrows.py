@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from claimlab.errors import LabError
 from claimlab.rows import Row
 from claimlab.running.provenance.machine import hardware
 from claimlab.running.provenance.made import now, versions
@@ -19,56 +18,28 @@ KEYS = ("workload", "method", "ratio", "low", "high", "memory_ratio", "exact")
 """What every row holds; numbers are None where nothing was measured, and `note` says why."""
 
 HEADINGS = ("method", "time over plain", "range", "memory over plain", "masks", "remarks")
-"""The columns of the tables, the same in the terminal and in the documentation."""
+"""The columns of the tables."""
 
 
 def summary(bench: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """The one JSON object of `bench NAME --json`."""
+    """Return the one JSON object of `bench NAME --json`."""
     return {"bench": bench, "hardware": hardware(), "rows": list(rows)}
 
 
 def measured_here(package: str) -> Row:
-    """Hardware, commit, time and versions of what is measured now, as columns of its rows."""
+    """Return hardware, commit, time and versions of what is measured now, as columns of its rows."""
     code, names = code_of(package), (*sources(package), "torch", "numpy")
     return {"hardware": hardware(), "commit": code.commit, "dirty": code.changes, "time": now(), **versions(names)}
 
 
 def write_results(path: Path, bench: str, made: Row, rows: Iterable[Row]) -> None:
-    """Writes rows atomically, one JSON object a line, each with where and when it was measured."""
+    """Write rows atomically, one JSON object a line, each with where and when it was measured."""
     facts: Row = {"bench": bench, **made}
     write_atomically(path, "".join(json.dumps({**facts, **row}, allow_nan=False) + "\n" for row in rows))
 
 
-def read_results(path: Path) -> list[Row]:
-    """The rows of a file that `write_results` wrote."""
-    rows: list[Row] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            row: Any = json.loads(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict) or any(key not in row for key in KEYS):
-            raise LabError(f"a line of {path.name} must be a benchmark's row, but found {line[:60]!r}; measure again")
-        rows.append(row)  # pyright: ignore[reportUnknownArgumentType] # JSON
-    return rows
-
-
-def markdown(rows: Sequence[Row]) -> str:
-    """One table a workload, the fastest method first, and the hardware they were measured on."""
-    parts: list[str] = []
-    for workload, members in _by_workload(rows):
-        lines = ["| " + " | ".join(HEADINGS) + " |", "|---|---|---|---|---|---|"]
-        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in members]
-        first = members[0]
-        made = [f"{first[key]}" for key in ("hardware", "time") if first.get(key)]
-        made += [f"torch {first['torch']}"] if first.get("torch") else []
-        made += [f"commit {first['commit']}{' with changes' * bool(first.get('dirty'))}"] if first.get("commit") else []
-        parts.append("\n".join([f"### {workload}", "", *lines, "", " · ".join(made)]).rstrip() + "\n")
-    return "\n".join(parts)
-
-
 def cells(row: Row) -> tuple[str, ...]:
-    """A row as a table shows it, in the order of `HEADINGS`.
+    """Return a row as a table shows it, in the order of `HEADINGS`.
 
     >>> cells({"method": "ours", "ratio": 1.234, "low": 1.2, "high": 1.3, "memory_ratio": 1.05, "exact": True})
     ('ours', '1.23', '[1.2, 1.3]', '1.05', 'exact', '')
@@ -101,7 +72,7 @@ def _speed(row: Row) -> float:
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """The tables on stdout."""
+    """Print the tables."""
     from claimlab.showing.terminal import show, table, text  # noqa: PLC0415  # rich
 
     for workload, members in _by_workload(rows):

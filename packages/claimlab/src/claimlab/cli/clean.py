@@ -13,7 +13,7 @@ SENTENCE = "remove what another source made, or what was left half"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     directory_argument(parser, "[DIR] --older|--half [options]")
     parser.add_argument("--older", action="store_true", help="seeds that another source made, which were set apart")
     parser.add_argument("--half", action="store_true", help="half seeds and their checkpoints, which then begin anew")
@@ -21,7 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Cleans, or says what would go."""
+    """Clean, or say what would go."""
     if helped(options):
         return 0
     refuse(rest)

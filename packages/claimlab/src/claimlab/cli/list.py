@@ -16,12 +16,12 @@ SENTENCE = "what there is to run"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     package_option(parser)
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Prints the experiments of a package."""
+    """Print the experiments of a package."""
     if helped(options):
         return 0
     refuse(rest)

@@ -23,30 +23,28 @@ RESULTS = Path("results")
 
 
 def shared(parser: argparse.ArgumentParser) -> None:
-    """The options of every command."""
+    """Add the options of every command."""
     parser.add_argument("-h", "--help", action="store_true", help="show this and exit")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.add_argument("--traceback", action="store_true", help="show where an error was raised")
 
 
 def directory_argument(parser: argparse.ArgumentParser, usage: str = "[DIR] [options]") -> None:
-    """The folder of runs that a command reads."""
+    """Add the folder of runs that a command reads."""
     parser.usage = f"{parser.prog} {usage}"
     words = f"folder of runs; default {OUT}"
     parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=words)
 
 
 def package_option(parser: argparse.ArgumentParser) -> None:
-    """`--package`, of the commands that look for experiments."""
-    parser.add_argument("--package", metavar="P", help=_package_help(parser.get_default("searched")))
-
-
-def _package_help(default: str | None) -> str:
-    return "the package that holds the experiments" + (f"; default {default}" if default else "")
+    """Add `--package`, of the commands that look for experiments."""
+    default = parser.get_default("searched")
+    words = "the package that holds the experiments" + (f"; default {default}" if default else "")
+    parser.add_argument("--package", metavar="P", help=words)
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
-    """Where seeds and trials are computed."""
+    """Add where seeds and trials are computed."""
     where = "ray, the cluster of this machine or of RAY_ADDRESS, or ray:HOST:PORT; default: processes of this machine"
     parser.add_argument("--on", metavar="ENGINE", help=where)
     parser.add_argument("--cpus", type=finite_number, metavar="N", help="cores of each seed or trial on a cluster; default 1")
@@ -55,17 +53,17 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
-    """Where seeds and trials are computed; None on this machine."""
+    """Give where seeds and trials are computed; None on this machine."""
     wishes = {name: value for name, value in (("cpus", options.cpus), ("gpus", options.gpus)) if value is not None}
     if options.on is None:
         if wishes:
             found = f"--{next(iter(wishes))}"
-            raise UsageError(f"wishes of a cluster need one, but found {found} without --on ray; leave it out on one machine")
+            raise UsageError(f"{found} should come with --on ray. Found it without a cluster. Leave it out on one machine.")
         yield None
         return
     name, _, address = options.on.partition(":")
     if name != "ray":
-        raise UsageError(f"--on must be ray or ray:HOST:PORT, but found {options.on!r}; leave it out for this machine")
+        raise UsageError(f"--on should be ray or ray:HOST:PORT. Found {options.on!r}. Leave it out for this machine.")
     from claimlab.running.workers.clusters.joining import Wish, cluster  # noqa: PLC0415  # needed from here on only
 
     with cluster(Wish(address, **wishes)) as found:
@@ -73,22 +71,22 @@ def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
 
 
 def named_path(text: str) -> Path:
-    """An option's type for argparse: a path, which an empty text is none of."""
+    """Read an option's path for argparse; an empty text is none."""
     if not text.strip() or "\0" in text:
-        raise argparse.ArgumentTypeError(f"must name a file or a folder, but found {text!r}")
+        raise argparse.ArgumentTypeError(f"should name a file or a folder. Found {text!r}")
     return Path(text)
 
 
 def package(options: argparse.Namespace) -> str:
-    """The package that was asked for; one of the user's may lie in the current folder."""
+    """Return the package that was asked for; one of the user's may lie in the current folder."""
     found = package_if_any(options)
     if found is None:
-        raise UsageError(f"{options.parser.prog} needs a package of experiments, but found none; name yours with --package")
+        raise UsageError(f"{options.parser.prog} should be given a package of experiments. Found none. Pass --package.")
     return found
 
 
 def package_if_any(options: argparse.Namespace) -> str | None:
-    """The same where a command can do without."""
+    """Return the same where a command can do without."""
     here = str(Path.cwd())
     if options.package is not None and here not in sys.path:
         sys.path.append(here)
@@ -96,7 +94,7 @@ def package_if_any(options: argparse.Namespace) -> str | None:
 
 
 def records(options: argparse.Namespace) -> Path:
-    """Where a package's records are: `results/` beside its sources in a checkout, else in the current folder."""
+    """Return where a package's records are: `results/` beside its sources in a checkout, else in the current folder."""
     found = package_if_any(options)
     if found is None:
         return RESULTS
@@ -108,23 +106,23 @@ def records(options: argparse.Namespace) -> Path:
 
 
 def helped(options: argparse.Namespace) -> bool:
-    """Whether help was asked for; prints it."""
+    """Print help if it was asked for, and return whether it was."""
     if options.help:
         print(options.parser.format_help(), end="")
     return options.help
 
 
 def nameless(options: argparse.Namespace, noun: str, known: str) -> int:
-    """What a command does that was given no name: it shows its help where that was asked for."""
+    """Show the help of a command without a name where that was asked for; else raise an error."""
     if helped(options):
         return 0
-    raise UsageError(f"{options.parser.prog} needs the name of {noun}, but found none; {known}")
+    raise UsageError(f"{options.parser.prog} should be given the name of {noun}. Found none. {known}")
 
 
 def refuse(rest: Sequence[str]) -> None:
-    """Says of the first word that is left that it is no option, or that nothing asks for it."""
+    """Raise an error for the first word that no option takes."""
     if rest and not rest[0].startswith("-"):
-        rule = "a command takes its options and what its usage names"
-        raise UsageError(f"{rule}, but found the stray word {rest[0]!r}; leave it out, or see --help")
+        rule = "A command should be given its options and what its usage names"
+        raise UsageError(f"{rule}. Found the stray word {rest[0]!r}. Leave it out, or see --help.")
     if rest:
-        raise UsageError(f"an option must be one there is, but found {rest[0]!r}; --help lists them")
+        raise UsageError(f"An option should be one that exists. Found {rest[0]!r}. See --help.")

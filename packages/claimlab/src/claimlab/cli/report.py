@@ -17,7 +17,7 @@ SENTENCE = "write the report of a folder of runs"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     directory_argument(parser)
     parser.add_argument("--out", type=named_path, metavar="FILE", help="the report; default DIR/report.html")
     parser.add_argument("--judge", action="store_true", help="let the present claims judge the recorded rows first")
@@ -27,7 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Writes the report, and shows every run's verdicts."""
+    """Write the report and show every run's verdicts."""
     if helped(options):
         return 0
     refuse(rest)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def run_json(run: Run, checked: bool) -> dict[str, Any]:
-    """One run in the answer of `report --json`; `checked` says whether its verdicts were computed from its rows."""
+    """Return one run in the answer of `report --json`; `checked` says whether its verdicts were computed from its rows."""
     from claimlab.showing.evidence import confirmed_commits, made_commits, whole  # noqa: PLC0415
 
     recipe = run.recipe

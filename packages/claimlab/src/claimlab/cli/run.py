@@ -34,7 +34,7 @@ SENTENCE = "compute an experiment, or go on where a run was stopped"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     parser.usage = f"{parser.prog} NAME [options] [--field value ...]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment that the command list shows")
     parser.add_argument("--preset", default="quick", help="quick (minutes on two cores) or paper (its scale); default quick")
@@ -57,9 +57,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Plans, executes and shows."""
+    """Plan, execute and show."""
     if options.name is None:
-        return nameless(options, "an experiment", "the command list shows them")
+        return nameless(options, "an experiment", "The command list shows them.")
     package_ = package(options)
     experiment = load(options.name, package_)
     if helped(options):
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def run_json(done: Run) -> dict[str, Any]:
-    """The answer of `run NAME --json`."""
+    """Return the answer of `run NAME --json`."""
     return {
         "name": done.recipe.name,
         "preset": done.recipe.preset,

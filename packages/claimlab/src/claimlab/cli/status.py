@@ -14,12 +14,12 @@ SENTENCE = "what runs, what is done, what failed and why"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     directory_argument(parser)
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Shows every run's state."""
+    """Show every run's state."""
     if helped(options):
         return 0
     refuse(rest)

@@ -30,7 +30,7 @@ OPTIONS = (
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     parser.usage = f"{parser.prog} NAME [options] [--field value ...]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment that declares ranges")
     parser.add_argument("--preset", default="quick", help="where a trial's settings start from; default quick")
@@ -52,9 +52,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Plans, searches and shows."""
+    """Plan, search and show."""
     if options.name is None:
-        return nameless(options, "an experiment", "the command list shows them")
+        return nameless(options, "an experiment", "The command list shows them.")
     where = package(options)
     experiment = load(options.name, where)
     if helped(options):
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def command(sweep: Sweep) -> str:
-    """What makes the same sweep on any machine."""
+    """Return what makes the same sweep on any machine."""
     sampler, pruner = sweep.draws
     words = command_of("sweep", sweep.experiment.name, sweep.package)
     words += ["--preset", sweep.preset, "--trials", str(sweep.trials), "--sampler", sampler, "--pruner", pruner]
@@ -103,7 +103,7 @@ def command(sweep: Sweep) -> str:
 
 
 def sweep_json(done: Done, found: list[Outcome]) -> dict[str, Any]:
-    """The answer of `sweep NAME --json`, but for its artifacts."""
+    """Return the answer of `sweep NAME --json`, but for its artifacts."""
     sweep = done.sweep
     methods = [
         {

@@ -20,7 +20,7 @@ SENTENCE = "make the first seeds of records again and compare"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """Add its options."""
     parser.usage = f"{parser.prog} [DIR] [options]"
     directory = f"folder of records; default {RESULTS}"
     parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, help=directory)
@@ -32,7 +32,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Verifies, and shows what was found as it is found."""
+    """Verify, and show what was found as it is found."""
     if helped(options):
         return 0
     refuse(rest)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def words(found: Found) -> str:
-    """What was found, in a sentence."""
+    """Return what was found, in a sentence."""
     from claimlab.showing.evidence import witness_words  # noqa: PLC0415
 
     if found.witness is None:
@@ -62,7 +62,7 @@ def words(found: Found) -> str:
 
 
 def found_json(found: Found) -> dict[str, Any]:
-    """One record in the answer of `verify --json`."""
+    """Return one record in the answer of `verify --json`."""
     witness = asdict(found.witness) if found.witness else None
     facts = {"name": found.run.recipe.name, "preset": found.run.recipe.preset, "run": shown(found.run.folder)}
     return {**facts, "witness": witness, "fault": found.fault, "before": found.before}

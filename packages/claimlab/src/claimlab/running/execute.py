@@ -50,7 +50,7 @@ class _Growing:
         return [seed for seed in self.plan.seeds if seed in self.seeds]
 
     def interrupted(self, by: str, number: int = signal.SIGTERM) -> Interrupted:
-        """What is said of a run that something stopped."""
+        """Return what is said of a run that something stopped."""
         done = f"{len(self.whole)} of {len(self.plan.seeds)} seeds are recorded in {self.run.folder}"
         return Interrupted(f"stopped by {by}; {done}, and the same command goes on from there", number)
 
@@ -65,7 +65,7 @@ def execute(
     engine: Engine | None = None,
     minutes: float | int | None = None,
 ) -> Run:
-    """Computes the seeds of a plan that the present source has not made yet, then draws the figures and judges the claims.
+    """Compute the seeds of a plan that the present source has not made yet, then draw the figures and judge the claims.
 
     Args:
         plan: what is to be computed.
@@ -80,11 +80,11 @@ def execute(
     """
     until = math.inf if minutes is None else time.time() + 60 * minutes
     if jobs is not None and jobs < 1:
-        raise UsageError(f"a run needs at least one process, but found --jobs {jobs}; leave it out for about one a core")
+        raise UsageError(f"A run should have at least one process. Found --jobs {jobs}. Leave it out for about one per core.")
     if not 0 <= every < math.inf:
-        raise UsageError(f"checkpoints lie some seconds apart, but found --checkpoint-seconds {every:g}; 20 is usual")
+        raise UsageError(f"--checkpoint-seconds should be at least 0 and finite. Found {every:g}. Leave it out for 20.")
     if minutes is not None and minutes <= 0:
-        raise UsageError(f"a run needs time, but found --max-minutes {minutes:g}; leave it out for as long as it takes")
+        raise UsageError(f"--max-minutes should be above 0. Found {minutes:g}. Leave it out for as long as it takes.")
     ensure_writable(folder)
     with locked(folder), told(plan, folder, on_event) as hear:
         code = code_of(plan.package, plan.experiment.name)
@@ -99,7 +99,7 @@ def execute(
 
 
 def _compute(growing: _Growing, engine: Engine, every: float, until: float) -> None:
-    """Adds the missing seeds to the folder as they finish."""
+    """Add the missing seeds to the folder as they finish."""
     plan, seeds, folder = growing.plan, growing.seeds, growing.run.folder
     missing = [seed for seed in plan.seeds if seed not in seeds]
     for seed in growing.whole:
@@ -128,14 +128,14 @@ def _job(plan: Plan, folder: Path, seed: int, code: Code, kept: tuple[float, flo
 
 
 def _forget(job: Job) -> None:
-    """Removes what a seed needed while it was not whole."""
+    """Remove what a seed needed while it was not whole."""
     job.partial.unlink()
     for path in checkpoints(job.partial.parent, job.seed):
         path.unlink()
 
 
 def _conclude(growing: _Growing) -> Run:
-    """Judges and draws from the recorded rows of the planned seeds, and writes both down."""
+    """Judge and draw from the recorded rows of the planned seeds and write both down."""
     from claimlab.running.pictures import draw  # noqa: PLC0415  # matplotlib: the command line must start without it
 
     plan, seeds, run = growing.plan, growing.seeds, growing.run

@@ -18,7 +18,7 @@ from claimlab.running.storage import write_atomically
 
 
 def svg(figure: Figure) -> bytes:
-    """A figure as SVG; the same figure gives the same bytes on any day."""
+    """Return a figure as SVG; the same figure gives the same bytes on any day."""
     buffer = io.BytesIO()
     with house_style():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "claimlab"})
@@ -26,7 +26,7 @@ def svg(figure: Figure) -> bytes:
 
 
 def drawn(experiment: Experiment[Any], rows: Rows) -> Iterator[tuple[Picture, bytes]]:
-    """An experiment's figures and animations, one at a time, each with the content of its file."""
+    """Yield an experiment's figures and animations, one at a time, each with the content of its file."""
     with house_style():
         pictures = dict[str, object](experiment.figures(rows))
     for name, picture in pictures.items():
@@ -36,12 +36,12 @@ def drawn(experiment: Experiment[Any], rows: Rows) -> Iterator[tuple[Picture, by
         elif isinstance(picture, Animation):
             yield Picture(name, f"figures/{name}.gif", picture.caption), picture.gif
         else:
-            rule = f"figures of {experiment.name} must give matplotlib Figures and Animations"
-            raise LabError(f"{rule}, but {name!r} is a {type(picture).__name__}; draw it on panels()")
+            rule = f"`figures` of {experiment.name} should return matplotlib Figures and Animations"
+            raise LabError(f"{rule}. Found a {type(picture).__name__} for {name!r}. Draw it on panels().")
 
 
 def draw(experiment: Experiment[Any], rows: Rows, folder: Path) -> list[Picture]:
-    """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
+    """Draw an experiment's figures and animations into `figures/` of a run's folder and remove those it no longer draws.
 
     Nothing is written before all are drawn: where one cannot be, the earlier ones stay beside their verdicts.
     """

@@ -49,11 +49,6 @@ class Plan:
         return label(self.experiment.name, self.preset, self.changed, values_of(self.config))
 
     @property
-    def words(self) -> str:
-        """The preset, with whatever was changed in it, for readers."""
-        return ", ".join([self.preset, *(f"{name} {written(value)}" for name, value in self.changed.items())])
-
-    @property
     def command(self) -> str:
         """The command that makes the same rows on any machine; where they go is not part of it."""
         words = command_of("run", self.experiment.name, self.package)
@@ -63,17 +58,17 @@ class Plan:
         return shlex.join(words)
 
     def folder(self, out: Path) -> Path:
-        """Where `run` keeps the run below the output folder."""
+        """Return where `run` keeps the run below the output folder."""
         return out / self.experiment.name / self.label
 
     def record(self, results: Path) -> Path:
-        """Where it is kept as a record: the tree of the experiments' own folders."""
+        """Return where it is kept as a record: the tree of the experiments' own folders."""
         module = next(one.module for one in listing(self.package) if one.name == self.experiment.name)
         return results.joinpath(*module.split(".")[-2:], self.label)
 
 
 def label(name: str, preset: str, changed: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """The name of a run's folder, equal exactly for equal experiments and configs (with the first seed).
+    """Return the name of a run's folder, equal exactly for equal experiments and configs (with the first seed).
 
     >>> label("spirals", "paper", {"epochs": 186}, {"epochs": 186, "seed": 0})
     'paper,epochs=186-459270'
@@ -91,7 +86,7 @@ def plan(
     seeds: int | None,
     package: str,
 ) -> Plan:
-    """Decides what is to be computed, and refuses what cannot be.
+    """Decide what is to be computed, and raise an error for what cannot be.
 
     Args:
         experiment: as `claimlab.load` gives it.
@@ -104,11 +99,11 @@ def plan(
     start = experiment.presets[preset]
     number = start.seeds if seeds is None else seeds
     if number < 1:
-        raise UsageError(f"a run needs at least one seed, but found --seeds {number}; leave it out for the preset's own")
+        raise UsageError(f"A run should have at least one seed. Found --seeds {number}. Leave it out for the preset's.")
     base, config = values_of(start.config), build(start.config, overrides)
     changed = {name: value for name, value in values_of(config).items() if base[name] != value}
     # 1.0 where the preset has 1 is the preset, also in the digest of its folder's name.
     config = replace(config, **{name: getattr(start.config, name) for name in base if name not in changed})
     if not 0 <= config.seed <= LAST_SEED - number:
-        raise UsageError(f"seeds must lie between 0 and 2^32, but found --seed {config.seed}; 0 is usual")
+        raise UsageError(f"Seeds should lie between 0 and 2^32. Found --seed {config.seed}. Leave it out for 0.")
     return Plan(experiment, preset, changed, config, tuple(range(config.seed, config.seed + number)), package)

@@ -47,7 +47,7 @@ class Recipe:
 
     @classmethod
     def of(cls, plan: Plan) -> Recipe:
-        """The recipe of a plan."""
+        """Return the recipe of a plan."""
         experiment, values = plan.experiment, values_of(plan.config)
         settings = tuple(
             Stated(one.name, written(values[one.name]), one.name in plan.changed, one.help)

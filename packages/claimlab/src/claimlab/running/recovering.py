@@ -21,7 +21,7 @@ from claimlab.running.workers.worker import Event, OnEvent
 
 
 def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
-    """The run of a folder with its whole seeds; says what is discarded."""
+    """Return the run of a folder with its whole seeds; say what is discarded."""
     run = _known(folder, on_event)
     recorded = run.read() if run else read_rows(folder / ROWS)
     run = replace(run, recipe=Recipe.of(plan)) if run else Run(folder, Recipe.of(plan))
@@ -43,7 +43,7 @@ def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[R
 
 
 def _known(folder: Path, on_event: OnEvent) -> Run | None:
-    """The run that a folder holds, without its verdicts where these cannot be read: they are judged again anyway."""
+    """Return the run that a folder holds, without its verdicts where these cannot be read: they are judged again anyway."""
     if not current(folder, "run.json"):
         return None
     run = read_run(folder, judged=False)
@@ -68,7 +68,7 @@ def _say_damage(recorded: Recorded, plan: Plan, folder: Path, on_event: OnEvent)
 
 
 def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], source: str, on_event: OnEvent) -> None:
-    """Removes half seeds; those that go on from a checkpoint write their rows again."""
+    """Remove half seeds; those that go on from a checkpoint write their rows again."""
     partials = {path: seed for path in folder.glob("seed-*.partial.jsonl") if (seed := _seed_of(path)) is not None}
     half = sorted(seed for seed in partials.values() if seed not in seeds and not _kept(folder, seed, source))
     if half:
@@ -105,12 +105,12 @@ def _fate(discarded: Sequence[int], wanted: Sequence[int]) -> str:
 
 
 def seed_words(seeds: Sequence[int]) -> str:
-    """Seeds in a sentence."""
+    """Return seeds in words."""
     return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
 
 
 def of_other_sources(run: Run, code: Code) -> dict[int, str]:
-    """The seeds that another source made, and what to call that; not those that a witness of this source found again whole."""
+    """Return the seeds that another source made, by what to call it; not those that a witness of this source found whole."""
     found = {seed for one in run.confirmed if one.code.source == code.source and _again(one) for seed in one.seeds}
     others = (made for made in run.made if made.code.source != code.source)
     return {
@@ -122,12 +122,12 @@ def of_other_sources(run: Run, code: Code) -> dict[int, str]:
 
 
 def _again(witness: Witness) -> bool:
-    """Whether every recorded row of its seeds was made again, bit for bit."""
+    """Return whether every recorded row of its seeds was made again, bit for bit."""
     return witness.outcome == "equal" and witness.rows[0] == witness.rows[1] and witness.beside is None
 
 
 def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bool, on_event: OnEvent) -> Run:
-    """Moves the seeds of other sources out of `seeds`, each source's to a folder below the run's, or says that they are kept.
+    """Move the seeds of other sources out of `seeds`, each source's to a folder below the run's, or say that they are kept.
 
     Those that the present source made, and that were moved when another one's turn came, are moved back.
 
@@ -148,7 +148,7 @@ def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bo
 
 
 def _taken_back(run: Run, seeds: dict[int, list[Row]], code: Code, on_event: OnEvent) -> Run:
-    """The run with the seeds that the present source made before another one did, and that were set apart then."""
+    """Return the run with the seeds that the present source made before another one did, and that were set apart then."""
     folder = run.folder / OLDER / (code.source or "none")[:6]
     if not current(folder, "run.json"):
         return run
@@ -173,7 +173,7 @@ def _taken_back(run: Run, seeds: dict[int, list[Row]], code: Code, on_event: OnE
 
 
 def _say_lost(recorded: Recorded, folder: Path, on_event: OnEvent) -> None:
-    """Says which seeds of those set apart are damaged, where they are written anew: the present source computes none again."""
+    """Say which seeds of those set apart are damaged, where they are written anew: the present source computes none again."""
     if recorded.faults:
         where = f"{folder / ROWS}, line {recorded.faults[0].line}: {recorded.faults[0].what}"
         what = seed_words(recorded.damaged) if recorded.damaged else "lines that told no seed"
@@ -182,7 +182,7 @@ def _say_lost(recorded: Recorded, folder: Path, on_event: OnEvent) -> None:
 
 
 def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path, on_event: OnEvent) -> None:
-    """Adds seeds to those that are kept in a folder of older ones already."""
+    """Add seeds to those that are kept in a folder of older ones already."""
     folder.mkdir(parents=True, exist_ok=True)
     there = read_run(folder) if current(folder, "run.json") else None
     recorded = there.read() if there else Recorded({}, ())
@@ -197,7 +197,7 @@ def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path, on_event:
 
 
 def store(run: Run, seeds: Mapping[int, Sequence[Row]]) -> Run:
-    """Writes a run and its rows as one: rows that `run.json` knows nothing of would be evidence of nobody.
+    """Write a run and its rows as one: rows that `run.json` knows nothing of would be evidence of nobody.
 
     Returns:
         The run, with the sums of its rows.

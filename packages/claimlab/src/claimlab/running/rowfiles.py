@@ -36,15 +36,15 @@ _SEED_FIRST = re.compile(r'^\{"seed": (-?\d+)[,}]')
 
 
 def complete_row(row: Mapping[str, object], seed: int, seconds: float) -> Row:
-    """The row as it is recorded: checked, with `seed` and `seconds` (since that seed started) as its first keys.
+    """Return the row as it is recorded: checked, with `seed` and `seconds` (since that seed started) as its first keys.
 
     >>> complete_row({"accuracy": 0.5}, seed=3, seconds=1.23456)
     {'seed': 3, 'seconds': 1.235, 'accuracy': 0.5}
     """
     if row.get("seed", seed) != seed:
-        raise LabError(f"a row's 'seed' must be the seed that runs ({seed}), but found {row['seed']!r}; leave it out")
+        raise LabError(f"A row's 'seed' should be the seed that runs ({seed}). Found {row['seed']!r}. Leave it out.")
     if "seconds" in row:
-        raise LabError("a row's 'seconds' is written by the lab; call the experiment's own time something else")
+        raise LabError("A row should not have 'seconds', which claimlab writes. Found it. Rename the experiment's own.")
     completed: Row = {"seed": seed, "seconds": round(seconds, 3)}
     for key, value in row.items():
         if key != "seed":
@@ -54,20 +54,20 @@ def complete_row(row: Mapping[str, object], seed: int, seconds: float) -> Row:
 
 def _scalar(key: str, value: object) -> Scalar:
     if isinstance(value, float) and not math.isfinite(value):
-        raise LabError(f"a row's values must be finite, but '{key}' is {value}; record None where there is no number")
+        raise LabError(f"A row's values should be finite. Found {value} for '{key}'. Record None where there is no number.")
     if value is None or isinstance(value, str | int | float):
         return value
     found = type(value).__name__
-    raise LabError(f"a row's values must be str, int, float, bool or None, but '{key}' is a {found}; convert it first")
+    raise LabError(f"A row's values should be str, int, float, bool or None. Found a {found} for '{key}'. Convert it first.")
 
 
 def encode(row: Row) -> str:
-    """One line of a file of rows, with its line break."""
+    """Return one line of a file of rows, with its line break."""
     return json.dumps(row, allow_nan=False) + "\n"
 
 
 def packed(seeds: Mapping[int, Sequence[Row]]) -> bytes:
-    """A file of rows, sorted by seed; within a seed they stay in the order they were made in.
+    """Return a file of rows, sorted by seed; within a seed they stay in the order they were made in.
 
     Equal rows give equal bytes: the file knows no time of its own.
     """
@@ -76,7 +76,7 @@ def packed(seeds: Mapping[int, Sequence[Row]]) -> bytes:
 
 
 def sums_of(seeds: Mapping[int, Sequence[Row]]) -> dict[int, tuple[int, str]]:
-    """Of each seed the number of its rows and sixteen digits of their digest: what tells half a seed from a whole one."""
+    """Return each seed's number of rows and sixteen digits of their digest: they tell half a seed from a whole one."""
     return {seed: (len(rows), _digest(rows)) for seed, rows in seeds.items()}
 
 
@@ -114,7 +114,7 @@ def read_rows(
     sums: Mapping[int, tuple[int, str]] | None = None,
     finished: tuple[Sequence[int], float] | None = None,
 ) -> Recorded:
-    """Reads recorded rows; a seed that has lost a line is left out, as half a seed must not pass for a whole one.
+    """Read recorded rows; a seed that has lost a line is left out, as half a seed must not pass for a whole one.
 
     An unreadable line that does not tell its seed condemns the seeds of the lines before and after it.
 
@@ -135,7 +135,7 @@ def rows_in(
     sums: Mapping[int, tuple[int, str]] | None = None,
     finished: tuple[Sequence[int], float] | None = None,
 ) -> Recorded:
-    """The same of what such a file holds."""
+    """Return the same of what such a file holds."""
     text = _text(data)
     if text is None:
         return Recorded({}, (), 1, (Fault(1, f"it has more than {LARGEST:,} bytes when it is unpacked"),))
@@ -171,7 +171,7 @@ class _Found(NamedTuple):
 
 
 def _continues(before: Row | None, row: Row) -> bool:
-    """Whether a row can follow another of its seed: at once, and no earlier."""
+    """Return whether a row can follow another of its seed: at once, and no earlier."""
     return before is None or (before["seed"] == row["seed"] and _seconds(before) <= _seconds(row))
 
 
@@ -197,7 +197,7 @@ def _against_time(
 
 
 def read_partial(path: Path) -> list[Row]:
-    """The rows of a seed that may still be half-written: all before the first unreadable line; none without a file."""
+    """Return the rows of a seed that may still be half-written: all before the first unreadable line; none without a file."""
     if not path.exists():
         return []
     rows = (_decode(line) for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
@@ -205,7 +205,7 @@ def read_partial(path: Path) -> list[Row]:
 
 
 def _text(data: bytes) -> str | None:
-    """The text of a file; one whose compressed end is damaged keeps what comes before, and a line that is none.
+    """Return the text of a file; one whose compressed end is damaged keeps what comes before, and a line that is none.
 
     None where it is larger than `LARGEST`, unpacked; no more than that is unpacked.
     """
@@ -236,7 +236,7 @@ def _decode(line: str) -> Row | None:
 def _seed(row: Row) -> int:
     seed = row["seed"]
     if not isinstance(seed, int):  # _decode lets no other row through
-        raise LabError(f"a row's seed must be a whole number, but found {seed!r}; delete that line")
+        raise LabError(f"A row's seed should be a whole number. Found {seed!r}. Delete that line.")
     return seed
 
 

@@ -141,7 +141,7 @@ class Run:
         return max((one.time for one in self.made), default="")
 
     def count(self, verdict: Verdict) -> int:
-        """How many of its claims were judged so."""
+        """Return how many of its claims were judged so."""
         return sum(claim.verdict == verdict for claim in self.claims)
 
     @property
@@ -151,29 +151,29 @@ class Run:
         return [self.folder / file for file in files]
 
     def rows(self) -> Rows:
-        """The rows of the judged seeds."""
+        """Return the rows of the judged seeds."""
         recorded = self.recorded()
         return Rows(row for seed in (self.judged.seeds if self.judged else self.seeds) for row in recorded[seed])
 
     def recorded(self) -> dict[int, list[Row]]:
-        """The rows of each recorded seed."""
+        """Return the rows of each recorded seed."""
         recorded, path = self.read(), self.folder / ROWS
         for fault in recorded.faults[:1]:
-            rule = f"a run's rows must be as they were recorded, but {path}, line {fault.line}: {fault.what}"
-            raise LabError(f"{rule}; the same command computes what is damaged again")
+            found = f"Found in {path}, line {fault.line}: {fault.what}"
+            raise LabError(f"A run's rows should be as they were recorded. {found}. Run its command to compute them again.")
         missing = sorted(set(self.seeds) - recorded.seeds.keys())
         if missing:
-            found = f"but {path} holds none of seed {missing[0]}"
-            raise LabError(f"a run's rows must be those of its seeds, {found}; the same command computes that seed again")
+            found = f"Found none of seed {missing[0]} in {path}"
+            raise LabError(f"A run should have rows of all its seeds. {found}. Run its command to compute that seed again.")
         return recorded.seeds
 
     def read(self) -> Recorded:
-        """What its file of rows holds, whole or not."""
+        """Return what its file of rows holds, whole or not."""
         finished = (self.judged.seeds, self.judged.seconds) if self.judged else None
         return rows_in(read_current(self.folder, ROWS) or b"", self.sums, finished)
 
     def with_seed(self, made: Made) -> Run:
-        """The run after a further seed was made; batches that differ in nothing else are one entry."""
+        """Return the run after a further seed was made; batches that differ in nothing else are one entry."""
         *earlier, last = self.made or (made,)
         if self.made and last.alike(made):
             joined = dataclasses.replace(made, seeds=tuple(sorted((*last.seeds, *made.seeds))))
@@ -181,7 +181,7 @@ class Run:
         return dataclasses.replace(self, made=(*self.made, made))
 
     def only(self, seeds: Sequence[int]) -> Run:
-        """The run with the provenance of these seeds alone; of witnesses those remain that saw no other."""
+        """Return the run with the provenance of these seeds alone; of witnesses those remain that saw no other."""
         chosen = (dataclasses.replace(one, seeds=tuple(s for s in one.seeds if s in seeds)) for one in self.made)
         sums = {seed: one for seed, one in self.sums.items() if seed in seeds}
         confirmed = tuple(one for one in self.confirmed if set(one.seeds) <= set(seeds))
@@ -189,11 +189,11 @@ class Run:
 
 
 def commit_words(code: Code) -> str:
-    """A commit as readers see it."""
+    """Return a commit as readers see it."""
     return f"{code.commit[:10]}{' + changes' * code.changes}" if code.commit else "no commit"
 
 
 def seconds_of(rows: Sequence[Row]) -> float:
-    """How long one seed took: its last row knows."""
+    """Return how long one seed took: its last row knows."""
     seconds = rows[-1]["seconds"]
     return float(seconds) if isinstance(seconds, int | float) else 0.0

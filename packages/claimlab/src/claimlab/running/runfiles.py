@@ -27,7 +27,7 @@ FORMAT = 2
 
 
 def read_run(folder: Path, judged: bool = True) -> Run:
-    """The run of a folder."""
+    """Return the run of a folder."""
     refuse_links(folder)
     text, judgement = _texts(folder, judged)
     content = _parsed(folder, "run.json", text)
@@ -46,7 +46,7 @@ def read_run(folder: Path, judged: bool = True) -> Run:
 
 
 def _texts(folder: Path, judged: bool) -> tuple[bytes, bytes | None]:
-    """What `run.json` and `claims.json` hold at one instant: others may write both meanwhile, and then they are read again."""
+    """Return what `run.json` and `claims.json` hold at one instant; where others write both meanwhile they are read again."""
     name, claims = "run.json", None
     try:
         run = read_current(folder, name)
@@ -73,15 +73,15 @@ def _parsed(folder: Path, name: str, text: bytes) -> dict[str, Any]:
 
 
 def _unreadable(folder: Path, name: str, error: Exception) -> LabError:
-    way_out = "the same command makes it again once it is deleted" if name == "claims.json" else "delete the folder"
+    way_out = "Delete it and run the same command again" if name == "claims.json" else "Delete the folder"
     if isinstance(error, ValueError) and str(error).startswith("format "):
-        way_out = "read it with the release that wrote it, or make the run again in another folder"
+        way_out = "Read it with the release that wrote it, or make the run again in another folder"
     found = error.strerror if isinstance(error, OSError) else f"KeyError: {error}" if isinstance(error, KeyError) else error
-    return LabError(f"a run's files must be readable, but {folder / name} is not ({found}); {way_out}")
+    return LabError(f"A run's files should be readable. Found that {folder / name} is not ({found}). {way_out}.")
 
 
 def _check(run: Run) -> None:
-    """Refuses what contradicts itself."""
+    """Raise an error for what contradicts itself."""
     twice = [one for one, after in itertools.pairwise(run.seeds) if one == after]  # they ascend
     if twice:
         raise ValueError(f"made holds seed {twice[0]} twice")
@@ -100,12 +100,12 @@ def check_package(run: Run, package: str | None) -> None:
 
 
 def keep(run: Run) -> None:
-    """Writes `run.json` and `claims.json` as one; none of the latter where nothing was judged."""
+    """Write `run.json` and `claims.json` as one; none of the latter where nothing was judged."""
     write_together(run.folder, written(run))
 
 
 def written(run: Run) -> dict[str, str | None]:
-    """The files of a run but its rows, by name; None says that there is to be none."""
+    """Return the files of a run but its rows, by name; None says that there is to be none."""
     recipe = {"format": FORMAT, **dataclasses.asdict(run.recipe), "changed": run.recipe.changed}
     content = {
         **recipe,
@@ -123,18 +123,18 @@ def written(run: Run) -> dict[str, str | None]:
 
 
 def find_runs(directory: Path) -> list[Run]:
-    """All runs below a folder that came to their end, and what was set apart from them.
+    """Return all runs below a folder that came to their end, and what was set apart from them.
 
     They come by name, the paper's preset first, changed ones last, what another source made after what the last one did.
     """
     if not directory.is_dir():
-        raise UsageError(f"a report is made from a folder of runs, but {directory} is none; the command run makes one")
+        raise UsageError(f"A report should be of a folder of runs. Found no folder {directory}. Make one with the command run.")
     runs = (read_run(folder) for folder in run_folders(directory))
     return sorted((run for run in runs if run.judged or run.is_older), key=_place)
 
 
 def run_folders(directory: Path, patterns: Sequence[str] = ("run.json",)) -> list[Path]:
-    """The folders below a folder that hold a `run.json`, or another file; what a writer removes meanwhile is passed over."""
+    """Return the folders below a folder that hold a `run.json`, or another file; what a writer removes meanwhile is skipped."""
     walked = ((Path(place), (*folders, *files)) for place, folders, files in os.walk(directory))  # `rglob` fails on such a one
     found = (place for place, names in walked if any(fnmatch(one, pattern) for one in names for pattern in patterns))
     folders = {folder.parent if folder.name == COMMITTED else folder for folder in found if folder.name != PREPARED}
@@ -147,12 +147,12 @@ def _place(run: Run) -> tuple[str, bool, bool, str, bool, str]:
 
 
 def as_json(content: object) -> str:
-    """JSON for people and for diffs: indented, with a last line break."""
+    """Return JSON for people and for diffs: indented, with a last line break."""
     return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _flat(entry: Made | Witness) -> dict[str, Any]:
-    """An entry of `run.json`: what is nested in memory is not in the file."""
+    """Return an entry of `run.json`: what is nested in memory is not in the file."""
     found = dataclasses.asdict(entry)
     code, machine = found.pop("code"), found.pop("machine")
     return {"seeds": found.pop("seeds"), **code, **machine, **found}

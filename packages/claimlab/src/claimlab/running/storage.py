@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
 import stat
 from collections.abc import Generator, Mapping
@@ -31,7 +30,7 @@ AGAIN = 5
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Writes a file so that readers, and a run after a power cut, see the old content or the new."""
+    """Write a file so that readers, and a run after a power cut, see the old content or the new."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         _write_new(temporary, content)
@@ -42,7 +41,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def write_together(folder: Path, files: Mapping[str, str | bytes | None]) -> None:
-    """Writes several files of a folder as one: after a kill or a power cut at any instant all are old or all are new.
+    """Write several files of a folder as one: after a kill or a power cut at any instant all are old or all are new.
 
     They are written aside; renaming their folder is the instant from which they count; `settle` puts them in their places.
     """
@@ -62,7 +61,7 @@ def write_together(folder: Path, files: Mapping[str, str | bytes | None]) -> Non
 
 
 def settle(folder: Path) -> None:
-    """Puts files in their places that a killed process had written together; what it had not written whole goes."""
+    """Put files in their places that a killed process had written together; what it had not written whole goes."""
     shutil.rmtree(folder / PREPARED, ignore_errors=True)
     committed = folder / COMMITTED
     if not committed.is_dir():
@@ -78,7 +77,7 @@ def settle(folder: Path) -> None:
 
 
 def current(folder: Path, name: str) -> Path | None:
-    """The file of a name as it counts: where `write_together` has put it, if that has not been settled; None without one."""
+    """Return the file of a name as it counts: where `write_together` has put it until that is settled; None without one."""
     written = folder / COMMITTED / name
     try:
         return written if written.stat().st_size else None
@@ -88,7 +87,7 @@ def current(folder: Path, name: str) -> Path | None:
 
 
 def read_current(folder: Path, name: str) -> bytes | None:
-    """What the file of a name holds as it counts; None without one.
+    """Return what the file of a name holds as it counts; None without one.
 
     Where another process moves it meanwhile it is looked for again.
     """
@@ -147,16 +146,16 @@ def _sync_folder(folder: Path) -> None:
 
 
 def words_of(error: OSError, otherwise: Path | None = None) -> str:
-    """What is said of files that cannot be used: the error's own sentence where it is one, with a rule and what was found."""
-    if error.errno is None and re.search(r"\. Found |, but found ", str(error)):
+    """Return what is said of files that cannot be used: the error's own sentences where it has a rule and what was found."""
+    if error.errno is None and ". Found " in str(error):
         return str(error)
     name = error.filename or (otherwise if error.errno is not None else None) or ""
     reason = f"{error.strerror or error} {name}".strip()
-    return f"files must be readable and writable, but found: {reason}; mend that and try again"
+    return f"Files should be readable and writable. Found: {reason}. Fix that and try again."
 
 
 def ensure_writable(folder: Path, option: str = "--out") -> None:
-    """Makes the folder and tries to write in it, so that no work is done for a run that cannot be recorded."""
+    """Make the folder and try to write in it, so that no work is done for a run that cannot be recorded."""
     probe = folder / f".probe.{os.getpid()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,25 +164,25 @@ def ensure_writable(folder: Path, option: str = "--out") -> None:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(
-            f"the output folder must be writable, but {folder} is not ({reason}); name another with {option}"
+            f"The output folder should be writable. Found that {folder} is not ({reason}). Name another with {option}."
         ) from error
 
 
 def ensure_file(path: Path, option: str = "--out") -> None:
-    """Makes the folder of a file that will be written and checks that nothing is in its way.
+    """Make the folder of a file that will be written and check that nothing is in its way.
 
     Args:
         path: the file; one that exists will be replaced.
         option: what the command line calls it, for the sentence.
     """
     if path.is_dir():
-        raise UsageError(f"{option} must name a file, but {path} is a folder; name a file in it")
+        raise UsageError(f"{option} should name a file. Found the folder {path}. Name a file in it.")
     ensure_writable(path.parent, option)
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Generator[None, None, None]:
-    """Holds the folder for this process; a killed process lets go of it by itself."""
+    """Hold the folder for this process; a killed process lets go of it by itself."""
     from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra; what only computes needs no lock
 
     for above in (folder, folder.parent):
@@ -196,7 +195,7 @@ def locked(folder: Path) -> Generator[None, None, None]:
         lock.acquire(timeout=1.0, poll_interval=0.05)  # `is_locked` holds it for an instant
     except Timeout as error:
         raise LabError(
-            f"one process at a time writes a run, but another process is writing {folder}; wait for it or end it"
+            f"One process at a time should write a run. Found another that writes {folder}. Wait for it, or end it."
         ) from error
     try:
         for left in folder.glob(".*.tmp"):  # of a process that was killed between writing and renaming
@@ -208,7 +207,7 @@ def locked(folder: Path) -> Generator[None, None, None]:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process holds the folder now; asking leaves nothing behind."""
+    """Return whether a process holds the folder now; asking leaves nothing behind."""
     from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra
 
     if not os.path.lexists(folder / LOCK):
@@ -226,7 +225,7 @@ def is_locked(folder: Path) -> bool:
 
 
 def _is_held(lock: Path) -> bool:
-    """Whether somebody holds a lock that this process may not write."""
+    """Return whether somebody holds a lock that this process may not write."""
     if os.name == "nt":
         return False
     import fcntl  # noqa: PLC0415  # of Unix
@@ -242,10 +241,10 @@ def _is_held(lock: Path) -> bool:
 
 
 def _refuse_links(lock: Path) -> None:
-    """Opening a lock empties it: through a link that would be another file."""
+    """Raise an error for a lock that is a link: opening one empties what it leads to."""
     try:
         found = lock.lstat()
     except FileNotFoundError:
         return
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        raise LabError(f"a lock must be a file of its own, but {lock} is a link or a folder; delete it")
+        raise LabError(f"A lock should be an ordinary file. Found a link or a folder at {lock}. Delete it.")

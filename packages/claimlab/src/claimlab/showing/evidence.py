@@ -10,7 +10,7 @@ from claimlab.showing.wording import number, numerals
 
 
 def labels(runs: Iterable[Run]) -> dict[Path, str]:
-    """What each run is called among others, by its folder: its preset, and its settings where they are not the preset's.
+    """Return what each run is called among others, by its folder: its preset, and its settings where they are not the preset's.
 
     A preset may change after it was recorded. Of runs that would be called alike the one recorded last keeps the name; an
     earlier one is "quick, then ..." with those of its settings that are others now. So is one with changed settings, which says
@@ -32,7 +32,7 @@ def labels(runs: Iterable[Run]) -> dict[Path, str]:
 
 
 def recorded(run: Run) -> tuple[str, str]:
-    """A key that puts what was recorded last behind: when rows were last added; within one second, the folder's name."""
+    """Return a key that puts what was recorded last behind: when rows were last added; within one second, the folder's name."""
     return run.time, run.folder.name
 
 
@@ -41,7 +41,7 @@ _OFF = ("none", "false", "")
 
 
 def _differing(run: Run, last: Run, but: Collection[str] = ()) -> str:
-    """Which of a run's settings are others in the last one, in words; those that have a name in `but` are not looked at.
+    """Return which of a run's settings are others in the last one, in words; those that have a name in `but` are not looked at.
 
     Nor are settings that are off, and came after the last one was recorded.
     """
@@ -56,7 +56,7 @@ def _differing(run: Run, last: Run, but: Collection[str] = ()) -> str:
 
 
 def made_words(run: Run) -> str:
-    """The commits that made a run, each with its seeds where there are several."""
+    """Return the commits that made a run, each with its seeds where there are several."""
     if len(run.made_at) == 1:
         return run.made_at[0]
     seeds = {
@@ -66,25 +66,25 @@ def made_words(run: Run) -> str:
 
 
 def confirmed_words(run: Run) -> str:
-    """What the last witness found, "not confirmed since" where there was none."""
+    """Return what the last witness found, "not confirmed since" where there was none."""
     return witness_words(run.confirmed[-1], len(run.seeds)) if run.confirmed else "not confirmed since"
 
 
 def found_words(witness: Witness) -> str:
-    """What a witness found, in short: "confirmed in part" where it compared only the first rows of its seeds."""
+    """Return what a witness found, in short: "confirmed in part" where it compared only the first rows of its seeds."""
     if witness.outcome == "differs":
         return "not confirmed"
     return "confirmed" if whole(witness) else "confirmed in part"
 
 
 def whole(witness: Witness) -> bool:
-    """Whether it compared every row that is recorded of the seeds that it made again."""
+    """Return whether it compared every row that is recorded of the seeds that it made again."""
     compared, recorded = witness.rows
     return compared >= recorded
 
 
 def witness_words(witness: Witness, seeds: int) -> str:
-    """What a witness found, of which rows, where."""
+    """Return what a witness found, of which rows, where."""
     compared, recorded = witness.rows
     counted = f"{len(witness.seeds)} of {seeds} seed{'s' * (seeds != 1)}"
     if not whole(witness):
@@ -97,16 +97,16 @@ def witness_words(witness: Witness, seeds: int) -> str:
 
 
 def older_words(run: Run) -> str:
-    """Which of the judged seeds another source made than the one that judged, empty where none."""
+    """Return which of the judged seeds another source made than the one that judged, empty where none."""
     return f"seed{'s' * (len(run.older) != 1)} {numerals(run.older)} by an older source" if run.older else ""
 
 
 def made_commits(run: Run) -> list[str]:
-    """The commits that made a run."""
+    """Return the commits that made a run."""
     return list(dict.fromkeys(one.code.commit for one in run.made if one.code.commit))
 
 
 def confirmed_commits(run: Run) -> list[str]:
-    """The commits at which a witness found the run's rows again."""
+    """Return the commits at which a witness found the run's rows again."""
     found = (one.code.commit for one in run.confirmed if one.outcome != "differs")
     return list(dict.fromkeys(commit for commit in found if commit))

@@ -47,11 +47,11 @@ def _said(directory: Path, table: str, words: Sequence[str], of: str, further: S
     try:
         entries: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get(table, [])
     except ValueError as error:
-        raise LabError(f"{path} must be TOML, but found {error}; mend it") from error
+        raise LabError(f"{path} should be TOML. Found {error}. Fix it.") from error
     for entry in entries:
         if entry.get("is") not in words or not isinstance(entry.get(of), list) or not all(entry.get(one) for one in further):
             asked = ", ".join([f"`is` (one of {', '.join(words)})", *(f"`{one}`" for one in (*further, of))])
-            raise LabError(f"an entry [[{table}]] of {path} must have {asked}, but found {entry}; mend it")
+            raise LabError(f"An entry [[{table}]] of {path} should have {asked}. Found {entry}. Fix it.")
     return {one: entry["is"] for entry in entries for one in entry[of]}
 
 

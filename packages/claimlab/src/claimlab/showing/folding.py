@@ -94,7 +94,7 @@ class Folded:
 
 
 def folded(runs: Iterable[Run]) -> list[Folded]:
-    """One entry a claim of an experiment, in the order in which its runs name them.
+    """Return one entry a claim of an experiment, in the order in which its runs name them.
 
     Runs that cannot measure a claim are no rows of their own: only where none can is one of them shown.
     """
@@ -114,12 +114,12 @@ def folded(runs: Iterable[Run]) -> list[Folded]:
 
 
 def weighed(claims: Iterable[Folded], elsewhere: Mapping[str, Verdict]) -> list[Folded]:
-    """The same claims beside what they need: in the record itself where it is asked there, else where it weighs most."""
+    """Return the same claims beside what they need: in the record itself where it is asked there, else where it weighs most."""
     return [_beside(one, {**elsewhere, **among(one.first.run.claims)}) for one in claims]
 
 
 def verdicts(claims: Iterable[Folded]) -> dict[str, Verdict]:
-    """What the rows say of claims, by id, whatever they need."""
+    """Return what the rows say of claims, by id, whatever they need."""
     return {one.first.claim.id: one.first.claim.verdict for one in claims}
 
 
@@ -151,7 +151,7 @@ class Sentence:
 
 
 def sentences(claims: Iterable[Folded]) -> list[Sentence]:
-    """Claims with their cells, in the order of the former; the claim that the others are cells of comes first."""
+    """Return claims with their cells, in the order of the former; the claim that the others are cells of comes first."""
     rows: dict[str, list[Folded]] = {}
     for one in claims:
         rows.setdefault(one.claim.cell_of or one.claim.id, []).append(one)
@@ -210,7 +210,7 @@ class Tally:
 
 
 def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
-    """Counts sentences, each once."""
+    """Count sentences, each once."""
     rows = sentences(claims)
 
     def count(asked: Callable[[str], bool]) -> Count:
@@ -231,7 +231,7 @@ def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
 
 
 def tallies(claims: Mapping[str, Sequence[Folded]], never_run: Mapping[str, int] = MappingProxyType({})) -> list[Tally]:
-    """The tally of each family by name, behind them that of all of them where there are several."""
+    """Return the tally of each family by name, behind them that of all of them where there are several."""
     found = [tally(family, some, never_run.get(family, 0)) for family, some in sorted(claims.items())]
     if len(found) > 1:
         found.append(tally("all", [one for some in claims.values() for one in some], sum(never_run.values())))

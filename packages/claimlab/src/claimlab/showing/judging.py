@@ -44,7 +44,7 @@ def checked(runs: Iterable[Run], package: str | None) -> Checked:
 
 
 def judged_again(run: Run, package: str) -> Run:
-    """The run with the verdicts that its experiment's present claims compute from its rows.
+    """Return the run with the verdicts that its experiment's present claims compute from its rows.
 
     A claim that was judged alike but for rounding stays as it is written: another processor adds up in another order.
     """
@@ -69,7 +69,7 @@ def _alike(one: Any, other: Any) -> bool:  # noqa: ANN401  # what a judged claim
 
 
 def judge_again(directory: Path, package: str) -> list[Run]:
-    """Writes the present claims' verdicts beside every recorded run of a package below a folder, and says which changed.
+    """Write the present claims' verdicts beside every recorded run of a package below a folder, and say which changed.
 
     Rows, commits and seeds stay as they are, and so do runs that another source made and that were set apart. A run that
     others wrote meanwhile is judged as it is now; one that is as it was judged is not touched, nor locked.
@@ -89,7 +89,7 @@ def judge_again(directory: Path, package: str) -> list[Run]:
 
 
 def never_run(runs: list[Run], package: str) -> dict[str, list[JudgedClaim]]:
-    """The claims of the experiments that no run is of, "not measured", by the experiment's name."""
+    """Return the claims of the experiments that no run is of, "not measured", by the experiment's name."""
     known = {run.recipe.name for run in runs}
     missing = [one.name for one in listing(package) if one.name not in known]
     return {name: [judge(claim, Rows(()), "quick") for claim in load(name, package).every_claim] for name in missing}

@@ -49,7 +49,7 @@ class Line:
 
 
 def pages(directory: Path, package: str) -> dict[Path, str]:
-    """What the index and the READMEs of all experiments should hold, by path.
+    """Return what the index and the READMEs of all experiments should hold, by path.
 
     The index is `docs/claims.md` of the project that the records lie in, the READMEs lie beside the experiments' sources.
     """
@@ -78,14 +78,14 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
 
 
 def write_pages(directory: Path, package: str) -> list[Path]:
-    """Writes them and says which."""
+    """Write them and say which."""
     found = pages(directory, package)
     for path, text in found.items():
         ensure_file(path, "--pages")
         if NONE in text and path.is_file() and RUNS in path.read_text(encoding="utf-8").partition(START)[2]:
             raise LabError(
-                f"--pages must be given all records, but found none of {path.parent.name}, whose page shows some; name "
-                "the folder of all records, or delete the verdicts of the page if its records are gone"
+                f"--pages should be given all records. Found none of {path.parent.name}, whose page shows some. Name "
+                "the folder of all records, or delete the verdicts of the page if its records are gone."
             )
     for path, text in found.items():
         write_atomically(path, text)
@@ -99,7 +99,7 @@ def _record(run: Run) -> str:
 def _readme(one: Listing) -> Path:
     spec = find_spec(one.module)
     if spec is None or spec.origin is None:
-        raise LabError(f"{one.module} must be a folder with an __init__.py, but none is found; restore it")
+        raise LabError(f"{one.module} should be a folder with an __init__.py. Found none. Restore it.")
     return Path(spec.origin).with_name("README.md")
 
 
@@ -108,7 +108,8 @@ def _with_verdicts(readme: Path, runs: Sequence[Run], claims: Sequence[Folded], 
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:
-        raise LabError(f"an experiment's README must hold the lines {START} and {END}, but {readme} does not; add them")
+        rule = f"An experiment's README should hold the lines {START} and {END}"
+        raise LabError(f"{rule}. Found {readme} without them. Add them.")
     elsewhere = [other for one in claims for other in one.others]
     values = {"sentences": sentences(claims), "elsewhere": elsewhere, "runs": runs, "labels": labels(runs)}
     verdicts = render("verdicts.md.jinja", {**values, **facts})

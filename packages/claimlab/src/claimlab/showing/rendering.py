@@ -32,7 +32,7 @@ WORDS: dict[str, Any] = {
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """A template of the folder `templates`, filled in.
+    """Return a template of the folder `templates`, filled in.
 
     Sentences of experiments are text, whatever they contain: HTML is escaped by the renderer, as are
     control characters and what turns the direction of reading; cells of Markdown by `cell`.
@@ -42,7 +42,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    """The renderer, which compiles each template once a process: a hundred pages have one."""
+    """Return the renderer, which compiles each template once a process: a hundred pages have one."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("claimlab.showing", "templates"),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.jinja",), default=False),
@@ -59,16 +59,16 @@ def _environment() -> jinja2.Environment:
 
 
 def _seen(value: object) -> object:
-    """A text without what a terminal or a browser would obey; what the renderer has made is not touched."""
+    """Return a text without what a terminal or a browser would obey; what the renderer has made is not touched."""
     return wording.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def cell(text: str) -> str:
-    """Text as Markdown's tables take it: on one line, no bar that would end the cell, nothing that reads as a tag or link."""
+    """Return text as Markdown's tables take it: on one line, no bar that ends the cell, nothing that reads as a tag or link."""
     shown = html.escape(" ".join(wording.plain(text).split()), quote=False)
     return shown.replace("|", "\\|").replace("](", "]\\(")
 
 
 def code(text: str) -> str:
-    """Text between two backticks: on one line, without a backtick that would end it, or a bar that would end a cell."""
+    """Return text between two backticks: on one line, without a backtick that would end it, or a bar that would end a cell."""
     return " ".join(wording.plain(text).split()).replace("`", "'").replace("|", "\\|")

@@ -23,7 +23,7 @@ from claimlab.showing.rendering import render
 
 
 def write_report(directory: Path, path: Path | None = None, found: Checked | None = None) -> Path:
-    """Writes an HTML file from every finished run below a folder.
+    """Write an HTML file from every finished run below a folder.
 
     Args:
         directory: the folder of runs; a report over recorded ones leaves it as it is if `path` is elsewhere.
@@ -35,7 +35,7 @@ def write_report(directory: Path, path: Path | None = None, found: Checked | Non
     """
     found = found or checked(find_runs(directory), None)
     if not found.runs:
-        raise UsageError(f"a report needs at least one finished run, but {directory} holds none; the command run makes one")
+        raise UsageError(f"A report should have a finished run. Found none in {directory}. Make one with the command run.")
     path = path or directory / "report.html"
     ensure_file(path)
     write_atomically(path, page(found, explanations(directory)))
@@ -43,7 +43,7 @@ def write_report(directory: Path, path: Path | None = None, found: Checked | Non
 
 
 def page(found: Checked, explained: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The report's HTML.
+    """Return the report's HTML.
 
     Args:
         found: all runs.
@@ -76,7 +76,7 @@ def page(found: Checked, explained: Mapping[str, str] = MappingProxyType({})) ->
 
 
 def families(runs: Iterable[Run], package: str | None) -> dict[str, str]:
-    """The families of experiments as their sources lie today, by the experiment's name; none of what cannot be read.
+    """Return the families of experiments as their sources lie today, by the experiment's name; none of what cannot be read.
 
     Of another package than the one that may be imported, it is the package.
     """
@@ -88,7 +88,7 @@ def families(runs: Iterable[Run], package: str | None) -> dict[str, str]:
 
 
 def anchors(runs: Iterable[Run]) -> dict[Path, str]:
-    """The name that the report's links to a run lead to, by its folder.
+    """Return the name that the report's links to a run lead to, by its folder.
 
     Runs in several places, such as a record and a run of the same settings, may have folders of one name: from the second on
     a name has its number.
@@ -114,7 +114,7 @@ class Figures:
 
 
 def shown_figures(run: Run, rows: Rows, package: str | None) -> Figures:
-    """The figures of a run: its files where they are, else drawn from its rows by its experiment, if that may be imported."""
+    """Return the figures of a run: its files, else drawn from its rows by its experiment, if that may be imported."""
     figures = run.judged.figures if run.judged else ()
     kept = [(_uri(one, content), one.caption) for one in figures if (content := _own(run, one)) is not None]
     if len(kept) == len(figures):
@@ -131,7 +131,7 @@ def shown_figures(run: Run, rows: Rows, package: str | None) -> Figures:
 
 
 def _own(run: Run, picture: Picture) -> bytes | None:
-    """A figure's content; None where its file is not there or is none."""
+    """Return a figure's content; None where its file is not there or is none."""
     try:
         return read_file(run.folder / picture.file)
     except OSError:

@@ -33,7 +33,7 @@ COLOURS = {"✓": "green", "✗": "red", "○": "yellow", "-": "yellow"}
 
 @contextlib.contextmanager
 def progress(name: str, seeds: int, stream: Stream = None) -> Generator[OnEvent, None, None]:
-    """Shows the events of a run on a stream: bars on a terminal, lines elsewhere."""
+    """Show the events of a run on a stream: bars on a terminal, lines elsewhere."""
     target = stream or sys.stderr
     if target.isatty():
         with Bars(name, seeds, target) as bars:
@@ -43,7 +43,7 @@ def progress(name: str, seeds: int, stream: Stream = None) -> Generator[OnEvent,
 
 
 def _told(name: str, event: Event) -> str:
-    """An event as a line, "" if it deserves none; why a seed failed is the last sentence of the command."""
+    """Return an event as a line, "" if it deserves none; why a seed failed is the last sentence of the command."""
     if event.kind in ("again", "notice"):
         return f"note: {event.text}"
     how = {
@@ -65,7 +65,7 @@ class Lines:
     done: int = 0
 
     def __call__(self, event: Event) -> None:
-        """Writes the event's line, if it deserves one."""
+        """Write the event's line, if it deserves one."""
         ended = event.kind in ("reused", "finished")
         self.done += ended
         if line := _told(self.name, event):
@@ -103,16 +103,16 @@ class Bars:
         self._total = self._progress.add_task(f"[bold]{name}[/bold]", total=seeds, left="", text=f"0 of {seeds} seeds")
 
     def __enter__(self) -> Bars:
-        """Starts drawing."""
+        """Start drawing."""
         self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Takes the bars off the terminal; the lines above them stay."""
+        """Take the bars off the terminal; the lines above them stay."""
         self._progress.stop()
 
     def __call__(self, event: Event) -> None:
-        """Moves the bars."""
+        """Move the bars."""
         if event.kind == "started" and event.seed is not None:
             task = self._progress.add_task(f"  seed {event.seed}", total=1.0, left="", text="starting")
             self._running[event.seed] = _Seed(task)
@@ -127,7 +127,7 @@ class Bars:
         self._show_total()
 
     def refresh(self) -> None:
-        """Draws now instead of at the next tick."""
+        """Draw now instead of at the next tick."""
         self._progress.refresh()
 
     def _advance(self, seed: _Seed, event: Event) -> None:
@@ -145,7 +145,7 @@ class Bars:
 
 
 def table(*headings: str, title: str = "", whole: Collection[str] = ()) -> Table:
-    """A table without lines; cells of the columns in `whole` are not broken."""
+    """Return a table without lines; cells of the columns in `whole` are not broken."""
     words = text(title) if title else None
     found = Table(title=words, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
@@ -154,18 +154,18 @@ def table(*headings: str, title: str = "", whole: Collection[str] = ()) -> Table
 
 
 def text(words: str, style: str = "") -> Text:
-    """Words that are only seen."""
+    """Return words that are only seen."""
     return Text(plain(words), style=style)
 
 
 def show(found: Table, stream: Stream = None, width: int = 160) -> None:
-    """Prints a table, to stdout if no stream is named; a pipe gets it without colours, as wide as is said."""
+    """Print a table, to stdout if no stream is named; a pipe gets it without colours, as wide as is said."""
     target = stream or sys.stdout
     Console(file=target, width=None if target.isatty() else width, highlight=False).print(found)
 
 
 def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = None, checked: bool = True) -> None:
-    """The small table of verdicts: claim, reported by the text, measured with its interval, verdict."""
+    """Print the small table of verdicts: claim, reported by the text, measured with its interval, verdict."""
     claims = list(claims)
     known, unchecked = among(claims), "" if checked else f" ({UNCHECKED})"
     found = table("claim", "reported", "measured", "verdict", title=title, whole=("claim", "measured"))
@@ -177,7 +177,7 @@ def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = N
 
 
 def print_witnesses(records: Iterable[Found], stream: Stream = None) -> None:
-    """The table of what witnesses found: record, seeds, rows, outcome, greatest difference."""
+    """Print the table of what witnesses found: record, seeds, rows, outcome, greatest difference."""
     found = table("record", "seeds", "rows", "outcome", "difference", "remarks")
     for one in records:
         record = text(f"{one.run.recipe.name} {one.run.folder.name}")
@@ -197,7 +197,7 @@ STATES = {"running": "cyan", "finished": "green", "failed": "red", "damaged": "r
 
 
 def print_states(runs: Iterable[Status], stream: Stream = None) -> None:
-    """The table of what runs, what is done, what failed and why."""
+    """Print the table of what runs, what is done, what failed and why."""
     found = table("run", "state", "seeds", "left", "note")
     for one in runs:
         name = f"{one.name} {one.label}".strip() or str(one.folder)

@@ -33,20 +33,17 @@ KINDS = {
 
 
 def plain(text: str) -> str:
-    r"""Text that is only seen: what a terminal would obey, or what turns the direction of reading, is spelled out.
+    r"""Return text that is only seen: what a terminal would obey, or turns the direction of reading, is spelled out.
 
     >>> print(plain("a claim\x1b[2J, \u202ereversed"))
     a claim\x1b[2J, \u202ereversed
     """
-    return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else _spelled(c) for c in text)
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    obeyed = [c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in text]
+    return "".join(c.encode("unicode_escape").decode() if it else c for c, it in zip(text, obeyed, strict=True))
 
 
 def number(value: float | int | None) -> str:
-    """Three digits that matter, a dash where nothing was measured.
+    """Return three digits that matter, a dash where nothing was measured.
 
     >>> number(0.98765), number(1.0), number(999.6), number(12345.6), number(0.0000123), number(None)
     ('0.988', '1', '1,000', '12,346', '1.23e-05', '-')
@@ -58,7 +55,7 @@ def number(value: float | int | None) -> str:
 
 
 def interval(low: float | int | None, high: float | int | None) -> str:
-    """An interval in brackets, empty where nothing was measured.
+    """Return an interval in brackets, empty where nothing was measured.
 
     >>> interval(0.5, 0.75), interval(None, None)
     ('[0.5, 0.75]', '')
@@ -67,7 +64,7 @@ def interval(low: float | int | None, high: float | int | None) -> str:
 
 
 def spread(low: float | int | None, high: float | int | None, seeds: int) -> str:
-    """The ends of a measured number: an interval in brackets; a range, which claims less, where there are fewer than six seeds.
+    """Return the ends of a measured number: an interval in brackets; a range, which claims less, for fewer than six seeds.
 
     One seed has no range. Ends that differ there are over something else, such as trials; the claim's condition says over what.
 
@@ -85,20 +82,20 @@ def spread(low: float | int | None, high: float | int | None, seeds: int) -> str
 
 
 def measured(claim: JudgedClaim) -> str:
-    """A measured number with its ends and the seeds it rests on, a dash where nothing was measured; all that decide."""
+    """Return a measured number with its ends and the seeds it rests on, a dash where nothing was measured; all that decide."""
     if claim.measured is None:
         return "-"
     return f"{numbers(claim)}, {counted(claim.n, 'seed')}"
 
 
 def numbers(claim: JudgedClaim) -> str:
-    """A measured number with its ends, or each of several behind its words; a dash where nothing was measured."""
+    """Return a measured number with its ends, or each of several behind its words; a dash where nothing was measured."""
     several = [f"{one.words} {number(one.measured)} {spread(one.low, one.high, one.n)}" for one in claim.parts]
     return "; ".join(several) or f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}".strip()
 
 
 def crosses(claim: JudgedClaim) -> bool:
-    """Whether a claim holds while a part of its interval does not meet the condition."""
+    """Return whether a claim holds while a part of its interval does not meet the condition."""
     parts = claim.parts or (claim,)
     intervals = [(one.low, one.high) for one in parts if one.n >= RANGE_BELOW and one.low is not None and one.high is not None]
     if claim.verdict not in HELD:
@@ -111,7 +108,7 @@ def crosses(claim: JudgedClaim) -> bool:
 
 
 def duration(seconds: float | int) -> str:
-    """A span of time in its two largest units.
+    """Return a span of time in its two largest units.
 
     >>> duration(0.25), duration(12.34), duration(75), duration(3725), duration(90000)
     ('0.2 s', '12 s', '1 min 15 s', '1 h 02 min', '25 h 00 min')
@@ -127,7 +124,7 @@ def duration(seconds: float | int) -> str:
 
 
 def numerals(numbers: Sequence[int]) -> str:
-    """Whole numbers with runs of neighbours drawn together.
+    """Return whole numbers with runs of neighbours drawn together.
 
     >>> numerals([0, 1, 2, 3, 4]), numerals([3, 7]), numerals([1, 2])
     ('0 to 4', '3, 7', '1, 2')
@@ -138,7 +135,7 @@ def numerals(numbers: Sequence[int]) -> str:
 
 
 def counted(number: int, word: str) -> str:
-    """A number of things.
+    """Return a number of things.
 
     >>> counted(1, "seed"), counted(5, "seed")
     ('1 seed', '5 seeds')
@@ -147,7 +144,7 @@ def counted(number: int, word: str) -> str:
 
 
 def times(number: int) -> str:
-    """How often something happened.
+    """Return how often something happened.
 
     >>> times(1), times(2), times(3)
     ('once', 'twice', '3 times')
@@ -156,7 +153,7 @@ def times(number: int) -> str:
 
 
 def tallied(number: int, verdict: str) -> str:
-    """A number of verdicts.
+    """Return a number of verdicts.
 
     >>> tallied(1, "does not hold"), tallied(2, "does not hold so far"), tallied(3, "holds"), tallied(2, "not measured")
     ('1 does not hold', '2 do not hold so far', '3 hold', '2 not measured')

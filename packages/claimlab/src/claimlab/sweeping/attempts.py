@@ -39,11 +39,11 @@ class Attempt(Generic[T]):
     _read: int = 0
 
     def begin_anew(self) -> None:
-        """Forgets the rows of a worker that died: another one begins at the first."""
+        """Forget the rows of a worker that died: another one begins at the first."""
         self.rows, self._read = [], 0
 
     def catch_up(self) -> bool:
-        """Reads the rows that its worker has written since; whether there were any."""
+        """Read the rows that its worker has written since; whether there were any."""
         with self.job.partial.open("rb") as file:
             file.seek(self._read)
             new = file.read()
@@ -60,7 +60,7 @@ def attempts(
     goes_on: Callable[[Attempt[T]], bool],
     said: Callable[[str], None],
 ) -> Generator[Attempt[T], None, None]:
-    """Tries one after the other, as many at once as the engine has room for, and yields each at its end.
+    """Try one after the other, as many at once as the engine has room for, and yield each at its end.
 
     The next one is asked for when a process is free, after the last one's end was heard of.
     """
@@ -98,7 +98,7 @@ def attempts(
 
 
 def _end_all(running: Sequence[tuple[Worker, Attempt[T]]]) -> None:
-    """Kills the workers that are left, all of them before the first is waited for."""
+    """Kill the workers that are left, all of them before the first is waited for."""
     for worker, _ in running:
         worker.kill()
     for worker, attempt in running:
@@ -107,7 +107,7 @@ def _end_all(running: Sequence[tuple[Worker, Attempt[T]]]) -> None:
 
 
 def _move(attempt: Attempt[T], event: Event, goes_on: Callable[[Attempt[T]], bool]) -> None:
-    """What an event makes of an attempt."""
+    """Change an attempt as an event says."""
     attempt.seconds = event.seconds or attempt.seconds
     if event.kind == "failed" and not event.raised:
         raise LabError(event.text, event.detail)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,7 @@ class Last:
     column: str
 
     def __call__(self, rows: Rows) -> float | None:
-        """The number."""
+        """Return the number."""
         found = [row[self.column] for row in rows if row.get(self.column) is not None]
         return float(found[-1]) if found and isinstance(found[-1], int | float) else None
 
@@ -49,7 +49,7 @@ class Objective:
         maximise: whether more is better.
 
     Raises:
-        ValueError: no column, one that test data have a part in, or several without a value.
+        ValueError: if there is no column, one tells of test data, or there are several and no value.
     """
 
     columns: tuple[str, ...]
@@ -73,27 +73,20 @@ class Objective:
         return f"{'highest' if self.maximise else 'lowest'} {', '.join(self.columns)}"
 
     def seen(self, rows: Iterable[Row]) -> Rows:
-        """What is left of rows for an objective to see: its own columns, of rows that are no test split's."""
-        return Rows({key: row[key] for key in ("seed", *self.columns) if key in row} for row in rows if not _is_of_test(row))
+        """Return what is left of rows for an objective to see: its own columns, of rows that are no test split's."""
+        shown = (row for row in rows if not any(isinstance(one, str) and one.lower() in UNSEEN for one in row.values()))
+        return Rows({key: row[key] for key in ("seed", *self.columns) if key in row} for row in shown)
 
     def of(self, rows: Iterable[Row]) -> float | None:
-        """The value of the rows so far; None while they cannot say, or where it is not finite."""
+        """Return the value of the rows so far; None while they cannot say, or where it is not finite."""
         look = self.value or Last(self.columns[0])
         found = look(self.seen(rows))
         return float(found) if found is not None and math.isfinite(found) else None
 
 
 def of_test(column: str) -> bool:
-    """Whether a column, by its name, holds what test data say."""
-    return bool(UNSEEN & set(_words(column)))
-
-
-def _words(name: str) -> Sequence[str]:
-    return re.split(r"[^a-z0-9]+", name.lower())
-
-
-def _is_of_test(row: Row) -> bool:
-    return any(isinstance(value, str) and value.lower() in UNSEEN for value in row.values())
+    """Return whether a column, by its name, holds what test data say."""
+    return not UNSEEN.isdisjoint(re.split(r"[^a-z0-9]+", column.lower()))
 
 
 @dataclass(frozen=True)
@@ -122,7 +115,7 @@ class Ranges:
         single: what a trial trains, where it is not the experiment's own `run`.
 
     Raises:
-        ValueError: no range, or no method.
+        ValueError: if there is no range, or no method.
     """
 
     of: Mapping[str, Range]
@@ -137,11 +130,11 @@ class Ranges:
             raise ValueError(f"a sweep should have ranges and methods. Found {dict(self.of)} and {dict(self.methods)}.")
 
     def drawn(self, method: str) -> dict[str, Range]:
-        """The ranges that are drawn from for a method."""
+        """Return the ranges that are drawn from for a method."""
         return {name: one for name, one in self.of.items() if name not in self.methods[method]}
 
     def fields(self, method: str, chosen: Mapping[str, Scalar], config: Any) -> dict[str, Any]:  # noqa: ANN401  # any Config
-        """The fields of a trial: the method's, and those that were chosen.
+        """Return the fields of a trial: the method's, and those that were chosen.
 
         Args:
             method: which.
@@ -156,6 +149,6 @@ class Ranges:
         return found
 
     def set_fields(self) -> set[str]:
-        """All fields that a sweep sets itself."""
+        """Return all fields that a sweep sets itself."""
         drawn = {key for name, one in self.of.items() for key in one.fields(name, one.grid()[0])}
         return drawn | {key for fixed in self.methods.values() for key in fixed}

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def grid_size(ranges: Mapping[str, Range]) -> int:
-    """How many points a grid of ranges has."""
+    """Return how many points a grid of ranges has."""
     return math.prod(len(one.grid()) for one in ranges.values())
 
 
 def distribution(one: Range) -> BaseDistribution:
-    """A range as Optuna knows it."""
+    """Return a range as Optuna knows it."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: PLC0415  # slow
 
     match one:
@@ -46,7 +46,7 @@ def distribution(one: Range) -> BaseDistribution:
 
 
 def own_setting(ranges: Mapping[str, Range], config: Any) -> dict[str, Scalar] | None:  # noqa: ANN401  # any Config
-    """The setting that a config has; None where it lies outside the ranges."""
+    """Return the setting that a config has; None where it lies outside the ranges."""
     try:
         return {name: one.value_in(name, config) for name, one in ranges.items()}
     except (ValueError, AttributeError):
@@ -54,7 +54,7 @@ def own_setting(ranges: Mapping[str, Range], config: Any) -> dict[str, Scalar] |
 
 
 def draw(sampler: Sampler, study: Study, ranges: Mapping[str, Range], number: int, seed: int) -> dict[str, Scalar]:
-    """The setting of a trial."""
+    """Return the setting of a trial."""
     if sampler == "grid":
         return _grid_point(ranges, number, seed)
     from optuna.trial import TrialState, create_trial  # noqa: PLC0415
@@ -73,7 +73,7 @@ def _sampler(sampler: Sampler, number: int, seed: int) -> BaseSampler:
 
 
 def _grid_point(ranges: Mapping[str, Range], number: int, seed: int) -> dict[str, Scalar]:
-    """The number-th point of a grid in a shuffled order, so that a part of it is spread over the whole."""
+    """Return the number-th point of a grid in a shuffled order, so that a part of it is spread over the whole."""
     grids: list[Sequence[Scalar]] = [one.grid() for one in ranges.values()]
     size = math.prod(map(len, grids))
     place = int(np.random.default_rng(seed).permutation(size)[number])

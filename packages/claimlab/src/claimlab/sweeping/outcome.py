@@ -35,7 +35,7 @@ class Outcome:
 
 
 def outcomes(done: Done) -> list[Outcome]:
-    """What was found for every method."""
+    """Return what was found for every method."""
     return [_outcome(done, method) for method in done.sweep.methods]
 
 
@@ -66,7 +66,7 @@ def _last(rows: tuple[Row, ...], column: str) -> float | None:
 
 
 def importance(done: Done, method: str) -> dict[str, float]:
-    """By range the share of what the objective varies by that it explains, greatest first (PED-ANOVA, Watanabe et al. 2023).
+    """Return by range the share of the objective's variance that it explains, greatest first (PED-ANOVA, Watanabe et al. 2023).
 
     None where fewer than four trials came to their end, or all alike.
     """
@@ -83,5 +83,5 @@ def importance(done: Done, method: str) -> dict[str, float]:
 
 
 def as_values(chosen: dict[str, Scalar]) -> str:
-    """A setting in words."""
+    """Return a setting in words."""
     return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in chosen.items())

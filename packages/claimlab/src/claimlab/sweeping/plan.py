@@ -69,20 +69,20 @@ class Sweep:
         )
 
     def folder(self, out: Path) -> Path:
-        """Where the sweep is kept below the output folder."""
+        """Return where the sweep is kept below the output folder."""
         return out / self.experiment.name / self.label
 
     def study(self, method: str) -> str:
-        """The name of a method's study in its storage."""
+        """Return the name of a method's study in its storage."""
         return f"{self.experiment.name} {self.label} {method}"
 
     def values(self, method: str, chosen: Mapping[str, Scalar], seed: int | None = None) -> dict[str, Any]:
-        """All fields of a trial's config."""
+        """Return all fields of a trial's config."""
         seeds = {} if seed is None else {"seed": seed}
         return values_of(build(self.config, {**self.ranges.fields(method, chosen, self.config), **seeds}))
 
     def identity(self, source: str) -> dict[str, Any]:
-        """What must be equal where a study was begun and where it goes on; JSON."""
+        """Return what must be equal where a study was begun and where it goes on; JSON."""
         return {
             "experiment": f"{self.package}:{self.experiment.name}",
             "preset": self.preset,
@@ -99,7 +99,7 @@ class Sweep:
 
 
 def single(experiment: Experiment[Any], preset: str) -> Experiment[Any]:
-    """An experiment as a sweep of a preset runs it: one training, where its ranges say how that is had; no claims."""
+    """Return an experiment as a sweep of a preset runs it: one training, where its ranges say how that is had; no claims."""
     one = experiment.ranges[preset].single
     if one is None:
         return dataclasses.replace(experiment, claims=())
@@ -111,7 +111,7 @@ def single(experiment: Experiment[Any], preset: str) -> Experiment[Any]:
 
 
 def viewed(preset: str) -> functools.partial[Experiment[Any]]:
-    """`single` for a worker process, which imports it."""
+    """Return `single` for a worker process, which imports it."""
     return functools.partial(single, preset=preset)
 
 
@@ -123,38 +123,37 @@ def sweep(
     draws: tuple[Sampler, Pruner],
     package: str,
 ) -> Sweep:
-    """Decides what is to be searched, and refuses what cannot be."""
+    """Decide what is to be searched, and raise an error for what cannot be."""
     if trials < 1:
-        raise UsageError(f"a sweep needs at least one trial for each method, but found --trials {trials}; 20 are usual")
+        raise UsageError(f"A sweep should have at least one trial per method. Found --trials {trials}. Leave it out for 20.")
     experiment = experiment.at(preset)
     if preset not in experiment.ranges:
-        way_out = (
-            suggestion("", experiment.ranges) if experiment.ranges else "declare them beside its Config: ranges=run.RANGES"
-        )
-        raise UsageError(f"a sweep draws from declared ranges, but {experiment.name} has none for {preset!r}; {way_out}")
+        declare = "Declare them next to its Config: ranges=run.RANGES."
+        way_out = suggestion("", experiment.ranges) if experiment.ranges else declare
+        raise UsageError(f"A sweep should have ranges to draw from. Found none of {experiment.name} for {preset!r}. {way_out}")
     seen, changes = single(experiment, preset), dict(overrides)
     own = sorted(seen.ranges[preset].set_fields() & set(changes))
     if own:
         flag = "--" + own[0].replace("_", "-")
-        raise UsageError(f"a field that a sweep sets must be left to it, but found {flag}; the command run takes it")
+        raise UsageError(f"A field that a sweep sets should be left to it. Found {flag}. Pass it to the command run.")
     planned = plan(seen, preset, changes, 1, package)
     if planned.config.seed >= FRESH:
-        found = f"but found --seed {planned.config.seed}"
-        raise UsageError(f"seeds from {FRESH} on are kept for the best setting, {found}; 0 is usual")
+        found = f"Found {planned.config.seed}. Leave it out for 0"
+        raise UsageError(f"--seed should be below {FRESH}, where the seeds of the best setting begin. {found}.")
     found = Sweep(seen, preset, planned.changed, planned.config, trials, draws, package)
     _check(found)
     return found
 
 
 def _check(found: Sweep) -> None:
-    """Refuses ranges of what is no field, and a grid of fewer points than trials."""
+    """Raise an error for ranges of what is no field, and a grid of fewer points than trials."""
     from claimlab.sweeping.drawing import grid_size  # noqa: PLC0415
 
     for method in found.methods:
         strange = sorted(set(found.ranges.set_fields()) - set(values_of(found.config)))
         if strange:
-            raise UsageError(f"ranges must be of fields of the Config, but found {strange[0]!r}; mend them")
+            raise UsageError(f"Ranges should be of fields of the Config. Found {strange[0]!r}. Rename it.")
         points = grid_size(found.ranges.drawn(method))
         if found.draws[0] == "grid" and found.trials > points:
-            rule = f"a grid gives every method the same number of trials, but that of {method} has {points} points"
-            raise UsageError(f"{rule} and found --trials {found.trials}; lower it, or take --sampler random")
+            rule = f"A grid should have a point for each trial: that of {method} has {points}"
+            raise UsageError(f"{rule}. Found --trials {found.trials}. Lower it, or take --sampler random.")

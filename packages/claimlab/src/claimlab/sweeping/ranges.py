@@ -58,7 +58,7 @@ class Uniform(_Interval):
     """Numbers between two ends, all alike.
 
     Raises:
-        ValueError: an end that is no finite number, or a range that is empty.
+        ValueError: if an end is not a finite number, or the range is empty.
     """
 
     @property
@@ -67,7 +67,7 @@ class Uniform(_Interval):
         return f"uniform {self.low:g} to {self.high:g}"
 
     def grid(self) -> Sequence[Scalar]:
-        """Points at equal distances, both ends among them."""
+        """Return points at equal distances, both ends among them."""
         return [self.low + (self.high - self.low) * place / (POINTS - 1) for place in range(POINTS)]
 
 
@@ -76,7 +76,7 @@ class LogUniform(_Interval):
     """Positive numbers between two ends, all orders of magnitude alike.
 
     Raises:
-        ValueError: an end that is no positive finite number, or a range that is empty.
+        ValueError: if an end is not positive and finite, or the range is empty.
     """
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class LogUniform(_Interval):
         return f"log-uniform {self.low:g} to {self.high:g}"
 
     def grid(self) -> Sequence[Scalar]:
-        """Points at equal ratios, both ends among them."""
+        """Return points at equal ratios, both ends among them."""
         ratio = self.high / self.low
         inner = [self.low * ratio ** (place / (POINTS - 1)) for place in range(1, POINTS - 1)]
         return [self.low, *inner, self.high]
@@ -101,7 +101,7 @@ class Whole(_Interval):
     """Whole numbers between two ends, both among them.
 
     Raises:
-        ValueError: an end that is no whole number, or a range that is empty.
+        ValueError: if an end is not a whole number, or the range is empty.
     """
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Whole(_Interval):
         return f"whole {self.low} to {self.high}"
 
     def grid(self) -> Sequence[Scalar]:
-        """At most five whole numbers at nearly equal distances."""
+        """Return at most five whole numbers at nearly equal distances."""
         steps = min(POINTS, int(self.high - self.low) + 1) - 1
         return [round(self.low + (self.high - self.low) * place / steps) for place in range(steps + 1)]
 
@@ -128,7 +128,7 @@ class Choice:
         values: two or more scalars, each once.
 
     Raises:
-        ValueError: fewer than two, one twice, or one that is no scalar.
+        ValueError: if there are fewer than two values, one is there twice, or one is not a scalar.
     """
 
     values: tuple[Scalar, ...]
@@ -147,18 +147,18 @@ class Choice:
         return f"one of {', '.join(map(written, self.values))}"
 
     def grid(self) -> Sequence[Scalar]:
-        """All of them."""
+        """Return all of them."""
         return self.values
 
     def fields(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401
-        """The value is the field's."""
+        """Return the value as the field's."""
         return {name: value}
 
     def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401
-        """The value that a config has.
+        """Return the value that a config has.
 
         Raises:
-            ValueError: it is none of them.
+            ValueError: if it is not one of the values.
         """
         value = _only(getattr(config, name))
         if value not in self.values:
@@ -174,7 +174,7 @@ class Options:
         groups: by name the values of the same fields.
 
     Raises:
-        ValueError: fewer than two groups, or groups of different fields.
+        ValueError: if there are fewer than two groups, or their fields differ.
     """
 
     groups: Mapping[str, Mapping[str, Any]]
@@ -190,18 +190,18 @@ class Options:
         return f"one of {', '.join(groups)}"
 
     def grid(self) -> Sequence[Scalar]:
-        """All of them."""
+        """Return all of them."""
         return list(self.groups)
 
     def fields(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401
-        """The fields of the group."""
+        """Return the fields of the group."""
         return dict(self.groups[value])
 
     def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401
-        """The name of the group that a config has.
+        """Return the name of the group that a config has.
 
         Raises:
-            ValueError: it has none of them.
+            ValueError: if it has none of them.
         """
         for option, group in self.groups.items():
             if all(getattr(config, field) == value for field, value in group.items()):
@@ -222,5 +222,5 @@ def _listed(group: Mapping[str, Any]) -> str:
 
 
 def _only(value: Any) -> Any:  # noqa: ANN401
-    """The one value of a field that lists values; of another field its value."""
+    """Return the one value of a field that lists values; of another field its value."""
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value

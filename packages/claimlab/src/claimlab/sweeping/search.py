@@ -91,7 +91,7 @@ class Done:
     waiting: tuple[Trial, ...]
 
     def best(self, method: str) -> Trial | None:
-        """A method's best trial; None where none has a value."""
+        """Return a method's best trial; None where none has a value."""
         return best_of(self.sweep, self.studies.trials(method))
 
 
@@ -116,7 +116,7 @@ class Means:
     def __post_init__(self) -> None:
         for name, value in (("jobs", self.jobs), ("seeds", self.seeds)):
             if value is not None and value < 1:
-                raise UsageError(f"a sweep needs at least one of its {name}, but found --{name} {value}; leave it out")
+                raise UsageError(f"--{name} should be at least 1. Found {value}. Leave it out.")
 
     @property
     def where(self) -> Engine:
@@ -125,14 +125,14 @@ class Means:
 
 
 def best_of(sweep: Sweep, trials: list[Trial]) -> Trial | None:
-    """The trial with the best value, the earliest of equal ones; pruned ones have not come to their end."""
+    """Return the trial with the best value, the earliest of equal ones; pruned ones have not come to their end."""
     whole = [one for one in trials if one.state == "complete" and one.value is not None]
     sign = -1 if sweep.ranges.objective.maximise else 1
     return min(whole, key=lambda one: (sign * (one.value or 0.0), one.number), default=None)
 
 
 def search(sweep: Sweep, folder: Path, means: Means | None = None, on_news: OnNews = lambda news: None) -> Done:
-    """Computes the trials that are missing, then the best settings on fresh seeds."""
+    """Compute the trials that are missing, then the best settings on fresh seeds."""
     means = means or Means()
     ensure_writable(folder)
     with locked(folder):
@@ -173,7 +173,7 @@ class _Going:
         self.on_news(News(trials, dict(self.running), self.fresh, notice))
 
     def try_all(self, means: Means) -> None:
-        """Computes trials until the budget is spent."""
+        """Compute trials until the budget is spent."""
         self.tell()
         trying = attempts(self._trials(means.take_over), means.where, self.sweep.preset, self._goes_on, self.tell)
         with contextlib.closing(trying) as ended:
@@ -188,7 +188,7 @@ class _Going:
             yield from self._started(trial)
 
     def _started(self, trial: Trial) -> Iterator[tuple[Trial, Job]]:
-        """The trial and its job; none of a setting that the Config refuses, which is a failed trial."""
+        """Yield the trial and its job; none of a setting that the Config refuses, which is a failed trial."""
         try:
             job = self._job(trial, f"{_safe(trial.method)}-{trial.number}", self.sweep.config.seed)
         except UsageError as error:
@@ -228,7 +228,7 @@ class _Going:
         _forget(attempt.job)
 
     def run_best(self, means: Means) -> tuple[Fresh, ...]:
-        """Runs each method's best setting on fresh seeds; what was run before is read."""
+        """Run each method's best setting on fresh seeds; what was run before is read."""
         number = means.seeds or self.sweep.experiment.presets[self.sweep.preset].seeds
         assert FRESH + number < LAST_SEED  # a number of seeds that nobody waits for
         wanted = [(self._best(method), seed) for method in self.sweep.methods for seed in range(FRESH, FRESH + number)]
@@ -255,7 +255,7 @@ class _Going:
         best = best_of(self.sweep, trials)
         if best is None:
             why = next((one.why for one in trials if one.why), "all were pruned")
-            raise LabError(f"a sweep needs a trial that comes to its end, but none of {method} did ({why}); mend its ranges")
+            raise LabError(f"Some trial of a sweep should come to its end. Found none of {method} ({why}). Change its ranges.")
         return best
 
     def _kept(self, trial: Trial, seed: int) -> Path:
@@ -268,7 +268,7 @@ def _read(path: Path) -> tuple[Row, ...]:
     try:
         return tuple(parse_object(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines())
     except (OSError, EOFError, ValueError) as error:
-        raise LabError(f"rows of a best setting must be readable, but {path} is not ({error}); delete it") from error
+        raise LabError(f"Rows of a best setting should be readable. Found that {path} is not ({error}). Delete it.") from error
 
 
 def _safe(name: str) -> str:
@@ -276,7 +276,7 @@ def _safe(name: str) -> str:
 
 
 def _forget(job: Job) -> None:
-    """Removes what a training needed while it was under way."""
+    """Remove what a training needed while it was under way."""
     if job.checkpoint is not None:
         for path in files_of(job.checkpoint):
             path.unlink(missing_ok=True)

@@ -89,23 +89,23 @@ class Studies:
         refuse_other(theirs or {}, ours, study.study_name)
 
     def study(self, method: str) -> Study:
-        """A method's, as Optuna has it."""
+        """Return a method's, as Optuna has it."""
         return self._studies[method]
 
     def trials(self, method: str) -> list[Trial]:
-        """All of a method that are part of the budget, by number."""
+        """Return all of a method that are part of the budget, by number."""
         return [_trial(method, place, one) for place, one in enumerate(self._counted(method)[: self._sweep.trials])]
 
     def _counted(self, method: str) -> list[FrozenTrial]:
         return [one for one in self._studies[method].get_trials(deepcopy=False) if not one.system_attrs.get(STRAY)]
 
     def left_behind(self, everyones: bool = False) -> list[Trial]:
-        """Those that were claimed and not told, by a process that is no more."""
+        """Return those that were claimed and not told, by a process that is no more."""
         running = [one for method in self._sweep.methods for one in self.trials(method) if one.state == "running"]
         return [one for one in running if everyones or one.owner == self._owner]
 
     def claim(self) -> Trial | None:
-        """The next trial, of the method that has the fewest; None where the budget is spent."""
+        """Return the next trial, of the method that has the fewest; None where the budget is spent."""
         while True:
             method = min(self._sweep.methods, key=lambda one: len(self._counted(one)))
             if len(self._counted(method)) >= self._sweep.trials:
@@ -133,7 +133,7 @@ class Studies:
         return None
 
     def reported(self, trial: Trial, step: int, value: float) -> bool:
-        """Notes what a trial has come to.
+        """Note what a trial has come to.
 
         Returns:
             Whether it may go on.
@@ -144,7 +144,7 @@ class Studies:
         return not _pruner(self._sweep, study).prune(study, self._frozen(trial))
 
     def told(self, trial: Trial, state: str, value: float | None, seconds: float, why: str = "") -> None:
-        """Records how a trial ended, as one entry that counts."""
+        """Record how a trial ended, as one entry that counts."""
         from optuna.trial import TrialState  # noqa: PLC0415
 
         frozen, study = self._frozen(trial), self._studies[trial.method]
@@ -158,7 +158,7 @@ class Studies:
 
 
 def _pruner(sweep: Sweep, study: Study | None = None) -> Any:  # noqa: ANN401  # Optuna's
-    """What ends a trial early: never before it has come half as far as the longest."""
+    """Return what ends a trial early: never before it has come half as far as the longest."""
     import optuna  # noqa: PLC0415
 
     if sweep.draws[1] == "halving":
@@ -180,24 +180,24 @@ def _trial(method: str, place: int, one: FrozenTrial) -> Trial:
 
 
 def refuse_other(theirs: dict[str, Any], ours: dict[str, Any], name: str) -> None:
-    """Refuses a study that was begun as something else."""
+    """Raise an error for a study that was begun as something else."""
     for key, mine in ours.items():
         their = theirs.get(key)
         if their == mine:
             continue
         if key == "source":
-            found = f"but {name!r} was begun by source {str(their)[:6]} and this one is {str(mine)[:6]}"
-            raise LabError(f"a study goes on with the source that began it, {found}; check that out, or name another --out")
+            found = f"Found source {str(mine)[:6]} for {name!r}, which {str(their)[:6]} began"
+            raise LabError(f"A study should keep the source that began it. {found}. Check it out, or pass another --out.")
         if isinstance(mine, dict) and isinstance(their, dict):
             one = next(one for one in {**their, **mine} if their.get(one) != mine.get(one))
             found = f"{key}: {one} is {mine.get(one, 'absent')!r} here and {their.get(one, 'absent')!r} there"
         else:
             found = f"{key} is {mine!r} here and {their!r} there"
-        raise LabError(f"a study goes on as it was begun, but of {name!r} {found}; name another --out or storage")
+        raise LabError(f"A study should continue as it was begun. Found for {name!r}: {found}. Name another --out.")
 
 
 def open_storage(url: str | None, folder: Path) -> BaseStorage:
-    """Where studies are kept.
+    """Open what keeps the studies.
 
     Args:
         url: any that Optuna knows; None for a journal in the folder, which this process holds the lock of.
@@ -210,24 +210,24 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError  # noqa: PLC0415
     from sqlalchemy.pool import NullPool  # noqa: PLC0415
 
-    ways = "sqlite:///FILE or postgresql://HOST/NAME, or leave it out for a journal in the sweep's folder"
+    ways = "Pass sqlite:///FILE or postgresql://HOST/NAME, or leave it out for a journal in the sweep's folder."
     try:
         parsed = make_url(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
-            raise UsageError(f"a storage must outlive the process, but found {url!r}; {ways}")
+            raise UsageError(f"A storage should outlive the process. Found {url!r}. {ways}")
         # No pool: a connection goes when it is not needed, and none is left open behind a sweep in a process that goes on.
         return RDBStorage(url, engine_kwargs={"poolclass": NullPool})
     except (ArgumentError, NoSuchModuleError, ValueError):
-        raise UsageError(f"a storage must be a URL of a kind that Optuna knows, but found {_hidden(url)!r}; {ways}") from None
+        raise UsageError(f"A storage should be a URL of a kind that Optuna knows. Found {_hidden(url)!r}. {ways}") from None
     except ImportError as error:
-        raise LabError(f"a storage needs its driver, but found {error}; install it, or {ways}") from error
+        raise LabError(f"A storage's driver should be installed. Found: {error}. Install it. {ways}") from error
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-        raise LabError(f"a storage must be reachable, but {_hidden(url)} is not ({reason}); start it, or {ways}") from error
+        raise LabError(f"A storage should be reachable. Found {_hidden(url)} silent ({reason}). Start it. {ways}") from error
 
 
 def _hidden(url: str) -> str:
-    """A URL without its password."""
+    """Return a URL without its password."""
     head, at, tail = url.rpartition("@")
     return f"{head.partition('://')[0]}://***@{tail}" if at else url
 
@@ -249,11 +249,11 @@ def _journal(path: Path) -> BaseStorage:
     try:
         return JournalStorage(JournalFileBackend(str(path), lock_obj=Held(str(path))))
     except (ValueError, LookupError, TypeError) as error:
-        raise LabError(f"a sweep's journal must be readable, but {path} is not ({error}); delete the folder") from error
+        raise LabError(f"A sweep's journal should be readable. Found {path} damaged ({error}). Delete the folder.") from error
 
 
 def _heal(path: Path) -> None:
-    """Takes off a line that a killed process had begun, and names one that is damaged."""
+    """Take off a line that a killed process had begun, and name one that is damaged."""
     if not path.exists():
         return
     data = path.read_bytes()
@@ -262,8 +262,8 @@ def _heal(path: Path) -> None:
         try:
             json.loads(line)
         except ValueError as error:
-            found = f"but {path}, line {number} is not ({error})"
-            raise LabError(f"a sweep's journal must be as it was written, {found}; delete the folder to begin anew") from error
+            found = f"Found that {path}, line {number} is not ({error})"
+            raise LabError(f"A sweep's journal should be as it was written. {found}. Delete the folder.") from error
     if len(whole) < len(data):
         with path.open("r+b") as file:
             file.truncate(len(whole))

@@ -21,7 +21,7 @@ from claimlab.sweeping.studies import Trial
 
 @contextlib.contextmanager
 def watched(sweep: Sweep, stream: Stream = None) -> Generator[OnNews, None, None]:
-    """Shows where a sweep is: a table on a terminal, a line for each trial elsewhere."""
+    """Show where a sweep is: a table on a terminal, a line for each trial elsewhere."""
     target = stream or sys.stderr
     if not target.isatty():
         yield Lines(sweep, target)
@@ -40,13 +40,13 @@ def watched(sweep: Sweep, stream: Stream = None) -> Generator[OnNews, None, None
 
 
 def _left(sweep: Sweep, ended: int, before: int, seconds: float) -> float | None:
-    """Seconds until all trials are done, as fast as it went so far; None where nothing was computed yet."""
+    """Return the seconds until all trials are done, as fast as it went so far; None where nothing was computed yet."""
     computed = ended - before
     return seconds / computed * (sweep.trials * len(sweep.methods) - ended) if computed else None
 
 
 def state_table(sweep: Sweep, news: News, left: float | None) -> Group:
-    """The table of a sweep under way."""
+    """Return the table of a sweep under way."""
     rows = table("method", "trials", "now", "best", "setting")
     for method in sweep.methods:
         trials = [one for one in news.trials if one.method == method]
@@ -80,7 +80,7 @@ class Lines:
         self._fresh: int | None = None
 
     def __call__(self, news: News) -> None:
-        """Writes what is new."""
+        """Write what is new."""
         ended = {(one.method, one.number): one for one in news.trials if one.state != "running"}
         if self._told is None:
             self._told = set(ended)
@@ -103,7 +103,7 @@ class Lines:
 
 
 def print_outcomes(found: list[Outcome], title: str, stream: Stream = None) -> None:
-    """The table of what was found: method, trials, best value, on fresh seeds, setting."""
+    """Print the table of what was found: method, trials, best value, on fresh seeds, setting."""
     rows = table("method", "trials", "best", "fresh seeds", "setting", title=title)
     for one in found:
         fates = ", ".join(f"{count} {state}" for state, count in one.tally.items() if count)

@@ -4,23 +4,8 @@ import pytest
 
 from claimlab import checkpoint
 from claimlab.errors import LabError
-from claimlab.running.checkpoints import files, loops
+from claimlab.running.checkpoints import files
 from claimlab.running.checkpoints.files import Journal, files_of, previous
-from claimlab.running.checkpoints.loops import Keeper
-
-
-@pytest.fixture
-def keeper(tmp_path, monkeypatch):
-    """Opens the seed's checkpoint as a process that starts does; what it says is in `keeper.said`."""
-    monkeypatch.setattr(loops, "_keepers", [])
-
-    def _keeper():
-        _keeper.said = []
-        found = Keeper(tmp_path / "seed-0-aaaaaa.checkpoint.safetensors", {"source": "a"}, 0.0, _keeper.said.append)
-        loops.use(found)
-        return found
-
-    return _keeper
 
 
 def kept(keeper, steps, name="loop"):
@@ -64,7 +49,7 @@ def test_a_damaged_journal_is_named_and_the_seed_begins_again(keeper, damage):
     again = keeper()
     assert (again.rows, checkpoint("loop").done) == ([], 0)
     assert len(keeper.said) == 2  # the last one and the one before
-    assert all("a checkpoint must be as it was written" in text and journal.name in text for text in keeper.said)
+    assert all("A checkpoint should be as it was written" in text and journal.name in text for text in keeper.said)
 
 
 def test_a_seed_goes_on_from_the_checkpoint_before_with_its_part_of_the_journal(keeper):

@@ -11,23 +11,6 @@ from claimlab.errors import LabError
 from claimlab.experiment import load
 from claimlab.running.checkpoints import files, loops
 from claimlab.running.checkpoints.files import previous, read
-from claimlab.running.checkpoints.loops import Keeper
-
-IDENTITY = {"source": "a" * 64, "threads": 1}
-
-
-@pytest.fixture
-def keeper(tmp_path, monkeypatch):
-    """Opens the seed's checkpoint anew, as a process that starts does; what it says is in `keeper.said`."""
-    monkeypatch.setattr(loops, "_keepers", [])
-
-    def _keeper(every=0.0, identity=IDENTITY):
-        _keeper.said = []
-        found = Keeper(tmp_path / "seed-0-aaaaaa.checkpoint.safetensors", identity, every, _keeper.said.append)
-        loops.use(found)
-        return found
-
-    return _keeper
 
 
 def rows_of(experiment, config, until=None):
@@ -150,7 +133,7 @@ def test_complex_numbers_come_back(keeper):
 )
 def test_what_no_file_of_tensors_holds_is_said(keeper, value, what):
     keeper()
-    with pytest.raises(LabError, match=f"but loop, part 0.v is {what}"):
+    with pytest.raises(LabError, match=f"Found {what} at loop, part 0.v"):
         checkpoint("loop", Holder({"v": value})).keep(1)
 
 
@@ -177,7 +160,7 @@ def test_two_loops_of_one_name_are_refused(keeper):
     checkpoint("loop")  # nothing is kept, so nothing is mixed
     keeper()
     checkpoint("loop")
-    with pytest.raises(LabError, match="'loop' was opened twice"):
+    with pytest.raises(LabError, match="Found 'loop' twice"):
         checkpoint("loop")
 
 
@@ -187,11 +170,11 @@ def test_a_loop_within_one_that_holds_parts_is_refused(keeper):
     weight = [0.0]
     outer = checkpoint("outer", weight)
     weight[0] += 1
-    with pytest.raises(LabError, match=r"found 'inner' within 'outer'; finish\(\) or stay\(\) that first"):
+    with pytest.raises(LabError, match=r"Found 'inner' within 'outer'\. Call finish\(\) or stay\(\) that first"):
         checkpoint("inner")
     outer.finish()
     later, other = checkpoint("inner"), checkpoint("other", weight)
-    with pytest.raises(LabError, match="found 'inner' within 'other'"):
+    with pytest.raises(LabError, match="Found 'inner' within 'other'"):
         later.restore(weight)
     other.stay()
     later.restore(weight)
@@ -199,7 +182,7 @@ def test_a_loop_within_one_that_holds_parts_is_refused(keeper):
 
 @pytest.mark.parametrize(
     ("part", "sentence"),
-    [(object(), "found a object"), ({"a": 1}, "found a dict"), (None, "found a NoneType")],
+    [(object(), "Found a object"), ({"a": 1}, "Found a dict"), (None, "Found a NoneType")],
 )
 def test_what_cannot_be_kept_is_said_at_once(part, sentence):
     with pytest.raises(LabError, match=sentence):
@@ -208,7 +191,7 @@ def test_what_cannot_be_kept_is_said_at_once(part, sentence):
 
 def test_what_is_no_json_is_said(keeper):
     keeper()
-    with pytest.raises(LabError, match="must be JSON"):
+    with pytest.raises(LabError, match="should be JSON"):
         checkpoint("loop").keep(1, {1, 2})
 
 
@@ -254,7 +237,7 @@ def test_a_damaged_checkpoint_is_named_and_not_used(keeper, damage):
     keeper()
     assert checkpoint("loop").done == 0
     (said,) = keeper.said
-    assert said.startswith(f"a checkpoint must be as it was written, but {path} is not")
+    assert said.startswith(f"A checkpoint should be as it was written. Found {path} changed")
 
 
 @pytest.mark.parametrize(
@@ -267,10 +250,9 @@ def test_a_damaged_checkpoint_is_named_and_not_used(keeper, damage):
 )
 def test_a_foreign_checkpoint_is_named_and_not_used(keeper, other, sentence):
     path = kept(keeper, "a")
-    identity = {**IDENTITY, **other}
     with pytest.raises(LabError, match="it is not used"):
-        read(path, identity)
-    keeper(identity=identity)
+        read(path, {**keeper.identity, **other})
+    keeper(**other)
     assert checkpoint("loop").done == 0
     assert next(iter(other)) in keeper.said[0]
     assert str(path) in keeper.said[0]

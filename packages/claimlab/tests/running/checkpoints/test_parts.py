@@ -5,20 +5,6 @@ import torch
 
 from claimlab import checkpoint, computed, part
 from claimlab.errors import LabError
-from claimlab.running.checkpoints import loops
-from claimlab.running.checkpoints.loops import Keeper
-
-
-@pytest.fixture
-def process(tmp_path, monkeypatch):
-    """Opens the seed's checkpoint anew, as a process that starts does."""
-    monkeypatch.setattr(loops, "_keepers", [])
-
-    def _process():
-        loops.use(Keeper(tmp_path / "seed-0-aaaaaa.checkpoint.safetensors", {"seed": 0}, 0.0, lambda text: None))
-        return loops._keepers[0]
-
-    return _process
 
 
 def drawn(name, generator, asked):
@@ -37,15 +23,15 @@ def seed(asked, until=None):
     return found
 
 
-def test_a_finished_part_is_not_computed_and_leaves_a_shared_generator_where_it_did(process):
+def test_a_finished_part_is_not_computed_and_leaves_a_shared_generator_where_it_did(keeper):
     whole = seed([])
-    process()
+    keeper()
     assert seed([], 5) == whole[:5]
-    process()
+    keeper()
     asked = []
     assert seed(asked) == whole
     assert asked == [("b", 0), ("b", 1), ("b", 2)]
-    process()
+    keeper()
     assert seed(asked := []) == whole
     assert not asked
 
@@ -57,7 +43,7 @@ def test_without_a_worker_a_part_is_its_rows_as_they_come():
     assert computed("value", pow, 2, 5) == 32
 
 
-def test_loops_within_parts_have_names_of_their_own_and_go_with_them(process):
+def test_loops_within_parts_have_names_of_their_own_and_go_with_them(keeper):
     def rows(name):
         weight = torch.zeros(2)
         saved = checkpoint("training", weight)
@@ -67,28 +53,28 @@ def test_loops_within_parts_have_names_of_their_own_and_go_with_them(process):
         saved.stay()
         yield {"part": name, "weight": float(weight.sum())}
 
-    keeper = process()
+    opened = keeper()
     found = [row for name in ("a", "b") for row in part(name, rows(name))]
     assert [row["weight"] for row in found] == [1.0, 2.0, 4.0] * 2
-    assert list(keeper._loops) == ["a", "b"]
-    assert not keeper._tensors
+    assert list(opened._loops) == ["a", "b"]
+    assert not opened._tensors
 
 
-def test_a_loop_that_nobody_ended_ends_with_its_part(process):
+def test_a_loop_that_nobody_ended_ends_with_its_part(keeper):
     def rows(generator):
         saved = checkpoint("training", generator)
         for step in range(saved.done, 2):
             yield saved.keep(step + 1, {"draw": float(torch.rand((), generator=generator))})
 
-    process()
+    keeper()
     generator = torch.Generator().manual_seed(0)
     found = [row for name in ("a", "b") for row in part(name, rows(generator), generator)]
     assert [row["draw"] for row in found] == [float(one) for one in torch.rand(4, generator=generator.manual_seed(0))]
 
 
-def test_what_stays_is_put_back_and_changed_by_nobody(process):
+def test_what_stays_is_put_back_and_changed_by_nobody(keeper):
     for drawn_before in (False, True):
-        keeper = process()
+        opened = keeper()
         model, generator, numbers = torch.nn.Linear(2, 1), torch.Generator().manual_seed(0), [0, "a"]
         saved = checkpoint("model", model, generator)
         saved.restore(numbers)  # a second time, as a trainer does what its caller opened
@@ -110,13 +96,13 @@ def test_what_stays_is_put_back_and_changed_by_nobody(process):
     again = torch.Generator().manual_seed(0)
     assert torch.equal(torch.rand(3, generator=again), first)
     assert torch.equal(again.get_state(), generator.get_state())
-    assert not keeper.within
+    assert not opened.within
 
 
-def test_one_value_comes_again_as_json(process):
-    process()
+def test_one_value_comes_again_as_json(keeper):
+    keeper()
     assert computed("pair", divmod, 7, 2) == (3, 1)
-    with pytest.raises(LabError, match="a name of its own, but 'pair' was opened twice"):
+    with pytest.raises(LabError, match=r"its own name\. Found 'pair' twice"):
         computed("pair", divmod, 7, 2)
-    process()
+    keeper()
     assert computed("pair", divmod, 0, 1) == [3, 1]

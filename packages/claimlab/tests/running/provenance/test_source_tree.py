@@ -119,5 +119,5 @@ def test_the_lab_counts_by_what_makes_rows(package):
 def test_a_package_or_an_experiment_that_nobody_has_is_a_sentence(package):
     with pytest.raises(LabError, match="none named 'nobody_has'"):
         code_of("nobody_has.experiments")
-    with pytest.raises(LabError, match="found 'nothing'"):
+    with pytest.raises(LabError, match="Found 'nothing'"):
         source_digest(package, "nothing")

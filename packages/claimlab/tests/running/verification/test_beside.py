@@ -111,13 +111,13 @@ def test_without_a_commit_there_is_no_such_source(foreign, package, tmp_path):
     keep(dataclasses.replace(foreign, made=(dataclasses.replace(foreign.made[0], code=code),)))
     (found,) = verify(tmp_path / "results", package, both=True)
     assert (found.witness, read_run(foreign.folder).confirmed) == (None, ())
-    assert "needs a commit that holds it, but the record has none" in found.fault
+    assert "should find a commit that holds it. Found none in the record" in found.fault
 
 
 def test_a_commit_that_is_not_there_and_a_source_that_fails(package, tmp_path):
     commit = committed(package)
-    with pytest.raises(LabError, match=r"git has no .* of 0000000000 .*fetch the whole history"):
+    with pytest.raises(LabError, match=r"Found no .* of 0000000000 .*Fetch the whole history"):
         made_beside("0" * 40, recipe_of(package), 0)
-    with pytest.raises(LabError, match=f"the source of {commit[:10]} must still run, but found .*no-such-walk"):
+    with pytest.raises(LabError, match=f"The source of {commit[:10]} should still run. Found .*no-such-walk"):
         made_beside(commit, dataclasses.replace(recipe_of(package), name="no-such-walk"), 0)
     assert sorted(path.name for path in folder_of(package).parent.iterdir()) == [".git", folder_of(package).name]

@@ -121,7 +121,7 @@ def one_step(method: str, size: Size, x: Trajectories, horizon: int, seed: int) 
 def _steps(track: Matched) -> list[Asked]:
     """Return a track step by step."""
     if track.predictions is None:
-        raise ValueError("the track must hold its predictions, but has none; match with keep_predictions=True")
+        raise ValueError("The track should hold its predictions. Found none. Match with keep_predictions=True.")
     asked: list[Asked] = []
     for u in range(track.skips.shape[1]):
         rows = [b for b in range(len(track.steps)) if u < track.steps[b]]

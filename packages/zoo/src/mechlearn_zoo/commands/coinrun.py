@@ -55,9 +55,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     if options.action != "collect":
         found = repr(options.action) if options.action else "none"
-        raise UsageError(f"mechlearn coinrun knows the action collect, but found {found}; mechlearn coinrun collect --to FILE")
+        raise UsageError(f"The action should be collect. Found {found}. Run `mechlearn coinrun collect --to FILE`.")
     if options.to is None:
-        raise UsageError("mechlearn coinrun collect needs a file to write, but found none; add --to FILE")
+        raise UsageError("mechlearn coinrun collect should be given a file to write. Found none. Add --to FILE.")
     about = collect(options)
     if options.json:
         print_json({"recording": shown(options.to), **about})
@@ -102,7 +102,7 @@ def _check_expert(options: argparse.Namespace) -> None:
     """Reject a file of an expert that cannot be read where it must be, or not be written where one is trained."""
     there = options.expert is not None and options.expert.exists()
     if options.further and not there:
-        raise UsageError(f"--further goes on from an expert, but found none at {options.expert}; name one with --expert")
+        raise UsageError(f"--further should find an expert. Found none at {options.expert}. Name it with --expert.")
     if options.expert is not None and (options.further or not there):
         ensure_file(options.expert, "--expert")
 

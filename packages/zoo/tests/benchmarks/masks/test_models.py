@@ -36,7 +36,7 @@ def test_a_row_says_what_a_step_costs():
 
 
 def test_an_unknown_model_is_refused():
-    with pytest.raises(ValueError, match="did you mean gru"):
+    with pytest.raises(ValueError, match="Did you mean gru"):
         load("models", "mechlearn_zoo").config(models=("gruu",))
 
 
@@ -45,5 +45,5 @@ def test_a_grid_s_row_says_what_a_stack_saves():
     found = list(bench.run(bench.config(models=(), repeats=1, small=True), lambda _: None))
     assert [row["workload"] for row in found] == [f"grid of {name}" for name in GRIDS]
     assert all(row["exact"] and row["ratio"] > 0 for row in found)
-    with pytest.raises(ValueError, match="did you mean spirals"):
+    with pytest.raises(ValueError, match="Did you mean spirals"):
         bench.config(grids=("spiral",))

@@ -8,9 +8,9 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is n
 @pytest.mark.parametrize(
     ("device", "sentence"),
     [
-        ("gpu", "must be cpu, cuda, cuda:1 or so, but found 'gpu'"),
-        ("meta", "must be cpu or cuda, whose clocks and memory are known, but found 'meta'"),
-        ("cuda:99", "'cuda:99' must be one that torch finds, but it finds"),
+        ("gpu", "should be cpu, cuda, or cuda:1 for example. Found 'gpu'"),
+        ("meta", "should be cpu or cuda, whose clocks and memory are known. Found 'meta'"),
+        ("cuda:99", "'cuda:99' should be one that torch finds. Found"),
     ],
 )
 def test_what_is_no_device_here_is_refused(device, sentence):

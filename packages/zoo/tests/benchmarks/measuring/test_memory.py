@@ -61,7 +61,7 @@ def test_a_stack_of_gradients_shows():
 
 
 def test_a_probe_that_fails_is_a_sentence():
-    with pytest.raises(LabError, match="the probe must end well, but found KeyError: 'mlp-35'"):
+    with pytest.raises(LabError, match=r"The probe should end well\. Found KeyError: 'mlp-35'"):
         probe(workload="mlp-35")
 
 

@@ -47,12 +47,12 @@ class Content:
 
 
 def checkpoint_path(folder: Path, seed: int, source: str) -> Path:
-    """Where the checkpoint of a seed is kept in a run's folder: each source tree has its own."""
+    """Return where the checkpoint of a seed is kept in a run's folder: each source tree has its own."""
     return folder / f"seed-{seed}-{source[:6]}.checkpoint.safetensors"
 
 
 def previous(path: Path) -> Path:
-    """Where the one before is kept."""
+    """Return where the one before is kept."""
     return path.with_name(path.name.replace(".checkpoint.", ".checkpoint-before."))
 
 
@@ -62,7 +62,7 @@ def files_of(path: Path) -> tuple[Path, Path, Path]:
 
 
 def checkpoints(folder: Path, seed: int) -> list[Path]:
-    """All files of a seed's, of any source."""
+    """Return all files of a seed's, of any source."""
     return sorted(folder.glob(f"seed-{seed}-*.checkpoint*"))
 
 
@@ -110,7 +110,7 @@ class Journal:
 
 
 def write(path: Path, content: Content) -> None:
-    """Replaces a checkpoint atomically, and keeps the one that was there."""
+    """Replace a checkpoint atomically and keep the one that was there."""
     with _in_words(path):
         data = _bytes(content)
         if path.exists():
@@ -120,20 +120,20 @@ def write(path: Path, content: Content) -> None:
 
 @contextlib.contextmanager
 def _in_words(path: Path) -> Generator[None]:
-    """Says what cannot be written."""
+    """Say what cannot be written."""
     try:
         yield
     except TypeError as error:
-        raise LabError(f"what a loop keeps must be JSON, but found: {error}; convert it first") from error
+        raise LabError(f"What a loop keeps should be JSON. Found: {error}. Convert it first.") from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LabError(
-            f"a checkpoint must be writable, but {path} is not ({reason}); mend that and go on from the last one"
+            f"A checkpoint should be writable. Found that {path} is not ({reason}). Fix that and continue from the last one."
         ) from error
 
 
 def read(path: Path, identity: Identity) -> Content:
-    """Reads a checkpoint."""
+    """Read a checkpoint."""
     with _as_written(path):
         content = _content(path.read_bytes())
     for key, ours in identity.items():
@@ -149,7 +149,7 @@ def _as_written(path: Path) -> Generator[None]:
     try:
         yield
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise LabError(f"a checkpoint must be as it was written, but {path} is not ({error}); it is not used") from error
+        raise LabError(f"A checkpoint should be as it was written. Found {path} changed ({error}). It is not used.") from error
 
 
 def _bytes(content: Content) -> bytes:

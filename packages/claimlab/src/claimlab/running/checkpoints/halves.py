@@ -49,7 +49,7 @@ class Halves:
         return {name: (number(one, name) + number(other, name)) / 2 for name in one}
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint of a training keeps of its looks."""
+        """Return what a checkpoint of a training keeps of its looks."""
         return {str(half): stopping.state_dict() for half, stopping in enumerate(self._both)}
 
     def load_state_dict(self, state: Mapping[str, Any], /) -> None:

@@ -115,18 +115,18 @@ class Keeper:
         return any(not self._loops[name].finished for name in self._parts)
 
     def open(self, name: str, parts: tuple[Any, ...]) -> Saved:
-        """The loop of a name, which within a part of the seed begins with the part's."""
+        """Return the loop of a name, which within a part of the seed begins with the part's."""
         name = WITHIN.join((*self.within, name))
         self._refuse_within_another(name)
         if name in self._parts:
-            raise LabError(f"a loop's checkpoint needs a name of its own, but {name!r} was opened twice; name what differs")
+            raise LabError(f"Every loop's checkpoint should have its own name. Found {name!r} twice. Name what differs.")
         self._parts[name] = ()
         saved = Saved(name, self, self._loops.setdefault(name, _Loop()))
         saved.restore(*parts)
         return saved
 
     def hold(self, name: str, parts: tuple[Any, ...]) -> None:
-        """Puts parts back where the checkpoint has them, and keeps them from now on."""
+        """Put parts back where the checkpoint has them and keep them from now on."""
         if parts:
             self._refuse_within_another(name)
         loop, before = self._loops[name], self._held.get(name, 0)
@@ -135,7 +135,8 @@ class Keeper:
             states = loop.state[before : before + len(parts)]
             if len(states) < len(parts):
                 raise LabError(
-                    f"the loop {name!r} holds {len(parts)} parts, but its checkpoint {len(states)}; delete {self._path}"
+                    f"The loop {name!r} should hold the {len(states)} parts of its checkpoint. Found {len(parts)}. "
+                    f"Delete {self._path}."
                 )
             for part, state in zip(parts, states, strict=True):
                 if not loop.finished or state is not None:
@@ -145,7 +146,7 @@ class Keeper:
             self._returned.add(name)
 
     def go_on(self, name: str, over: bool = False) -> None:
-        """Gives the global generators what they had where the loop goes on, once: before it, draws are those of the start.
+        """Give the global generators what they had where the loop goes on, once: before it, draws are those of the start.
 
         Args:
             name: the loop's.
@@ -157,13 +158,13 @@ class Keeper:
             surround(around)
 
     def look_around(self, name: str) -> None:
-        """Keeps the global generators as they are, where a loop is so far."""
+        """Keep the global generators as they are, where a loop is so far."""
         self._returned.discard(name)
         self._found_loops.discard(name)
         self._loops[name].around = surroundings()
 
     def _refuse_within_another(self, name: str) -> None:
-        """Refuses a second loop beside one that holds parts.
+        """Raise an error for a second loop beside one that holds parts.
 
         What the inner one keeps would be written beside the outer one's parts as they are by then, and its `done` as it was
         before: where the seed goes on, what the outer one did since would be done twice.
@@ -171,10 +172,10 @@ class Keeper:
         for other, held in self._parts.items():
             if held and other != name and not other.startswith(name + WITHIN):  # what is within a part ends with it
                 rule, way_out = "a loop that holds parts must be over before another begins", "finish() or stay() that first"
-                raise LabError(f"{rule}, but found {name!r} within {other!r}; {way_out}, or keep one of them")
+                raise LabError(f"{rule}. Found {name!r} within {other!r}. Call {way_out}, or keep one of them.")
 
     def write_if_due(self) -> None:
-        """Writes everything, if it is time."""
+        """Write everything, if it is time."""
         start, over = time.perf_counter(), time.time() >= self._until
         if start < self._next and not over:
             return
@@ -210,7 +211,7 @@ class Keeper:
         return said
 
     def let_go(self, name: str, whole: bool = False) -> None:
-        """Holds of a loop only what its generators have come to, as others may go on drawing from them; or all its parts.
+        """Hold of a loop only what its generators have come to, as others may go on drawing from them; or all its parts.
 
         Of what was opened within it nothing is needed any more.
         """
@@ -259,14 +260,14 @@ class Saved:
         return self._loop.finished
 
     def restore(self, *parts: Any) -> None:  # noqa: ANN401  # whatever `state_of` takes
-        """Puts parts back where they were, and keeps them from now on.
+        """Put parts back where they were and keep them from now on.
 
         Args:
             parts: modules, optimisers, schedules and all else with a `state_dict`; tensors; generators of torch, numpy and
                 `random`. Each time the same ones in the same order.
 
         Raises:
-            LabError: a part of another kind.
+            LabError: if a part is of another kind.
         """
         for part in parts:
             state_of(part)
@@ -274,7 +275,7 @@ class Saved:
             self._keeper.hold(self.name, parts)
 
     def keep(self, done: int, value: V = None) -> V:
-        """Says that the loop is so far, and what came of it; both are written down now and then.
+        """Say that the loop is so far, and what came of it; both are written down now and then.
 
         Args:
             done: where the loop goes on.
@@ -292,7 +293,7 @@ class Saved:
         return value
 
     def finish(self, *values: Any) -> list[Any]:  # noqa: ANN401  # JSON
-        """Says that of the loop only its values are needed from here on, and adds the last ones.
+        """Say that of the loop only its values are needed from here on, and add the last ones.
 
         Whatever is computed of a model after its loop belongs to these: where the seed goes on, the model is not put back.
         Generators are, as they are now.
@@ -313,7 +314,7 @@ class Saved:
         return list(values)
 
     def stay(self) -> None:
-        """Says that the loop is over and its parts stay as they are now: they are put back where the seed goes on.
+        """Say that the loop is over and its parts stay as they are now: they are put back where the seed goes on.
 
         For what several arms use, such as a model that is trained once, and for generators from which more is drawn.
         """
@@ -331,13 +332,13 @@ _keepers: list[Keeper] = []
 
 
 def use(keeper: Keeper) -> None:
-    """Keeps the loops of this process from here on; a worker has one seed."""
+    """Keep the loops of this process from here on; a worker has one seed."""
     _keepers[:] = [keeper]
 
 
 @contextmanager
 def within(saved: Saved) -> Generator[None]:
-    """Opens loops as those of a part of the seed, for as long as this is entered."""
+    """Open loops as those of a part of the seed, for as long as this is entered."""
     names = _keepers[0].within if _keepers else []
     before = list(names)
     names[:] = [saved.name]
@@ -348,14 +349,14 @@ def within(saved: Saved) -> Generator[None]:
 
 
 def checkpoint(name: str, *parts: Any) -> Saved:  # noqa: ANN401  # whatever `state_of` takes
-    """A loop that is kept, so that a killed seed goes on where it was, bit for bit.
+    """Return a loop that is kept, so that a killed seed goes on where it was, bit for bit.
 
     Args:
         name: the loop's own within a seed, such as the method and the trial.
         parts: what it holds, see `Saved.restore`.
 
     Raises:
-        LabError: the name was taken before, a part cannot be kept, or a loop that holds parts is not over.
+        LabError: if the name was taken before, a part cannot be kept, or a loop that holds parts is not over.
     """
     if _keepers:
         return _keepers[0].open(name, parts)

@@ -19,7 +19,7 @@ V = TypeVar("V")
 
 
 def part(name: str, rows: Iterable[Row], *generators: Any) -> Iterator[Row]:  # noqa: ANN401  # of torch, numpy and `random`
-    """A part of a seed: its rows as they come, or those that it gave, where it was finished.
+    """Yield a part of a seed: its rows as they come, or those that it gave, where it was finished.
 
     Args:
         name: the part's own within a seed. Loops that are kept in it need other names than one another, and no others.
@@ -28,7 +28,7 @@ def part(name: str, rows: Iterable[Row], *generators: Any) -> Iterator[Row]:  # 
         generators: what it shares with other parts; they are put back where it left them.
 
     Raises:
-        LabError: the name was taken before, or a row is not JSON.
+        LabError: if the name was taken before, or a row is not JSON.
     """
     saved = checkpoint(name)
     if saved.finished:
@@ -49,7 +49,7 @@ def part(name: str, rows: Iterable[Row], *generators: Any) -> Iterator[Row]:  # 
 
 
 def computed(name: str, value: Callable[P, V], *arguments: P.args, **named: P.kwargs) -> V:
-    """A part of a seed that is one value: `value(*arguments)`, or what it gave, where it was finished.
+    """Return a part of a seed that is one value: `value(*arguments)`, or what it gave, where it was finished.
 
     Args:
         name: as that of a `part`.
@@ -59,7 +59,7 @@ def computed(name: str, value: Callable[P, V], *arguments: P.args, **named: P.kw
         named: its own, too.
 
     Raises:
-        LabError: the name was taken before, or the value is not JSON.
+        LabError: if the name was taken before, or the value is not JSON.
     """
     saved = checkpoint(name)
     if saved.finished:

@@ -27,7 +27,7 @@ class Stateful(Protocol):
 
 
 def state_of(part: object) -> object:
-    """What a part holds.
+    """Return what a part holds.
 
     Args:
         part: a module, an optimiser, a schedule, or anything with `state_dict` and `load_state_dict`; a tensor; a generator of
@@ -48,11 +48,11 @@ def state_of(part: object) -> object:
         return part
     kind = type(part).__name__
     rule = "a checkpoint holds modules, optimisers, tensors, generators and lists"
-    raise LabError(f"{rule}, but found a {kind}; give it a state_dict")
+    raise LabError(f"{rule}. Found a {kind}. Give it a state_dict.")
 
 
 def restore(part: Any, state: Any) -> None:  # noqa: ANN401
-    """Puts a state back where `state_of` took it, in place."""
+    """Put a state back where `state_of` took it, in place."""
     torch = sys.modules.get("torch")
     if isinstance(part, random.Random):
         part.setstate(state)
@@ -69,13 +69,13 @@ def restore(part: Any, state: Any) -> None:  # noqa: ANN401
 
 
 def is_generator(part: object) -> bool:
-    """Whether numbers are drawn from it."""
+    """Return whether numbers are drawn from it."""
     torch = sys.modules.get("torch")
     return isinstance(part, random.Random | np.random.Generator) or (torch is not None and isinstance(part, torch.Generator))
 
 
 def packed(value: object, tensors: dict[str, Any], name: str) -> Any:  # noqa: ANN401  # one return a kind
-    """A value as JSON; its tensors and arrays go to `tensors`, by name."""
+    """Return a value as JSON; its tensors and arrays go to `tensors`, by name."""
     if value is None or (isinstance(value, bool | int | float | str) and type(value) in (type(None), bool, int, float, str)):
         return value
     if isinstance(value, np.generic):
@@ -91,13 +91,13 @@ def packed(value: object, tensors: dict[str, Any], name: str) -> Any:  # noqa: A
     if isinstance(value, list | tuple):
         items = [packed(one, tensors, f"{name}.{place}") for place, one in enumerate(value)]
         return items if isinstance(value, list) else {TAG: "tuple", "items": items}
-    raise LabError(f"{_HELD}, but {_path(name)} is a {type(value).__name__}; leave it out of state_dict")
+    raise LabError(f"{_HELD}. Found a {type(value).__name__} at {_path(name)}. Leave it out of state_dict.")
 
 
 def _of_array(value: np.ndarray[Any, Any], tensors: dict[str, Any], name: str) -> dict[str, str]:
     kind, width = value.dtype.kind, value.dtype.itemsize
     if kind not in "biufc" or width > (16 if kind == "c" else 8):
-        raise LabError(f"{_HELD}, but {_path(name)} is an array of {value.dtype}; leave it out of state_dict")
+        raise LabError(f"{_HELD}. Found an array of {value.dtype} at {_path(name)}. Leave it out of state_dict.")
     native = value.astype(value.dtype.newbyteorder("="), order="C")
     if kind == "c":
         return _named("complex array", np.stack([np.real(native), np.imag(native)], axis=-1), tensors, name)
@@ -108,7 +108,7 @@ def _of_tensor(value: Any, tensors: dict[str, Any], name: str) -> dict[str, str]
     import torch  # noqa: PLC0415  # whoever has a tensor has loaded it
 
     if value.layout != torch.strided:
-        raise LabError(f"{_HELD}, but {_path(name)} is a sparse tensor; keep to_dense() of it")
+        raise LabError(f"{_HELD}. Found a sparse tensor at {_path(name)}. Keep its to_dense().")
     whole = value.detach().cpu()
     if whole.is_complex():  # safetensors knows one of its widths only
         return _named("complex tensor", torch.view_as_real(whole.resolve_conj()).clone().contiguous(), tensors, name)
@@ -116,12 +116,12 @@ def _of_tensor(value: Any, tensors: dict[str, Any], name: str) -> dict[str, str]
 
 
 def _path(name: str) -> str:
-    """The name of a value in a sentence."""
+    """Return the name of a value in a sentence."""
     return name.replace("\n", ", part ")
 
 
 def unpacked(value: Any, tensors: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """The value that `packed` has packed."""
+    """Return the value that `packed` has packed."""
     if isinstance(value, list):
         return [unpacked(one, tensors) for one in value]
     if not isinstance(value, dict):
@@ -136,7 +136,7 @@ def unpacked(value: Any, tensors: Mapping[str, Any]) -> Any:  # noqa: ANN401
 
 
 def _stored(kind: str, found: Any) -> Any:  # noqa: ANN401
-    """A tensor or an array as it was, of what the file holds of it."""
+    """Return a tensor or an array as it was, of what the file holds of it."""
     if kind == "tensor":
         return found
     if kind == "complex tensor":

@@ -31,7 +31,7 @@ class EarlyStopping:
         row: what was measured there, each as `stopped_` and its name, and `stopped_at`, the share of the training.
 
     Raises:
-        ValueError: fewer than one look.
+        ValueError: if there is no look.
     """
 
     looks: int = 20
@@ -74,7 +74,7 @@ class EarlyStopping:
             self.row = {"stopped_at": share, **{f"stopped_{name}": value for name, value in found.items()}}
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint of a training keeps of its looks."""
+        """Return what a checkpoint of a training keeps of its looks."""
         return {"looked": self.looked, "validation": self.validation, "row": dict(self.row)}
 
     def load_state_dict(self, state: Mapping[str, Any], /) -> None:

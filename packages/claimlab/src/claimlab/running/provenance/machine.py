@@ -25,7 +25,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """The machine that this process runs on."""
+    """Return the machine that this process runs on."""
     torch = sys.modules.get("torch")
     if torch is None:
         return Machine(hardware(), _kind(), None)
@@ -33,12 +33,12 @@ def machine() -> Machine:
 
 
 def cores() -> int:
-    """How many processor cores this process may use."""
+    """Return how many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def hardware() -> str:
-    """The machine in one line, such as "AMD EPYC 7B13, 2 cores, 24 GB, no GPU"."""
+    """Return the machine in one line, such as "AMD EPYC 7B13, 2 cores, 24 GB, no GPU"."""
     number = cores()
     parts = [_processor(), f"{number} core{'s' * (number != 1)}", _memory(), _gpu()]
     return ", ".join(part for part in parts if part)
@@ -61,7 +61,7 @@ def _kind() -> str:
 
 
 def _cpuinfo() -> dict[str, str]:
-    """What Linux says of the first core."""
+    """Return what Linux says of the first core."""
     try:
         first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
     except OSError:  # not Linux

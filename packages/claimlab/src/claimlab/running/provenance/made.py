@@ -41,12 +41,12 @@ class Made:
     time: str
 
     def alike(self, other: Made) -> bool:
-        """Whether the two differ in seeds and time alone."""
+        """Return whether the two differ in seeds and time alone."""
         return dataclasses.replace(self, seeds=(), time="") == dataclasses.replace(other, seeds=(), time="")
 
 
 def made_here(seeds: Iterable[int], package: str, code: Code | None = None) -> Made:
-    """The provenance of what this process has computed with the modules that are loaded by now.
+    """Return the provenance of what this process has computed with the modules that are loaded by now.
 
     Args:
         seeds: what was computed.
@@ -67,12 +67,12 @@ def made_here(seeds: Iterable[int], package: str, code: Code | None = None) -> M
 
 
 def now() -> str:
-    """The time, UTC, to the second."""
+    """Return the time, UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def versions(names: Iterable[str] = ("torch", "numpy")) -> dict[str, str]:
-    """The versions of python and of some distributions."""
+    """Return the versions of python and of some distributions."""
     found = {"python": platform.python_version()}
     for name in names:
         try:
@@ -83,7 +83,7 @@ def versions(names: Iterable[str] = ("torch", "numpy")) -> dict[str, str]:
 
 
 def required(distribution: str) -> set[str]:
-    """The distributions that one asks for, in its extras too, and itself; none where it was never installed."""
+    """Return the distributions that one asks for, in its extras too, and itself; none where it was never installed."""
     try:
         words = requires(distribution) or []
     except PackageNotFoundError:
@@ -93,13 +93,13 @@ def required(distribution: str) -> set[str]:
 
 
 def loaded(distributions: Iterable[str]) -> list[str]:
-    """Those distributions of which a module is loaded, by name."""
+    """Return those distributions of which a module is loaded, by name."""
     tops = {name for name in sys.modules if "." not in name}
     return sorted(name for name in set(distributions) if tops & _modules(name))
 
 
 def _modules(name: str) -> set[str]:
-    """The top-level modules of a distribution, none where it is not installed.
+    """Return the top-level modules of a distribution, none where it is not installed.
 
     `importlib.metadata.packages_distributions` says the same of all that are installed and reads what files each has: half a
     second in every worker.
@@ -120,7 +120,7 @@ def _modules(name: str) -> set[str]:
 
 
 def _stated(constant: str, top: str) -> dict[str, str]:
-    """What the loaded modules of a package say under a name, a constant or a function of nothing, without the empty ones."""
+    """Return what a package's loaded modules say under a name, a constant or a function of nothing; no empty ones."""
     found: dict[str, str] = {}
     for name, module in sorted(sys.modules.items()):
         stated: str | dict[str, str] | Callable[[], Any] | None = (

@@ -34,13 +34,13 @@ class Code:
 
 
 def code_of(package: str, experiment: str | None = None) -> Code:
-    """Commit of a package's top-level package, and the digest of what an experiment's rows depend on."""
+    """Return the commit of a package's top-level package, and the digest of what an experiment's rows depend on."""
     commit, changes = _commit(folder_of(package))
     return Code(commit, changes, None if experiment is None else source_digest(package, experiment))
 
 
 def source_digest(package: str, experiment: str) -> str:
-    """The sha256, in hex, of what all modules say that an experiment's rows can depend on, and of C files beside them.
+    """Return the sha256, in hex, of what all modules say that an experiment's rows can depend on, and of C files beside them.
 
     Docstrings, comments, layout and the messages of `raise` are not part of it (`syntax.meaning`), nor are modules that its
     `run`, presets and ranges do not reach (`reach.reached`).
@@ -49,7 +49,7 @@ def source_digest(package: str, experiment: str) -> str:
     place = next((one.module for one in listing(package) if one.name == experiment), None)
     path = place and modules.find(place)
     if not place or not path:
-        raise LabError(f"an experiment must be one of {package}, but found {experiment!r}; restore it, or name another package")
+        raise LabError(f"An experiment should be one of {package}. Found {experiment!r}. Restore it, or name another package.")
     digest = hashlib.sha256("".join(map(shown, stated(path.read_bytes()))).encode())
     files = {name: path for name in reached(modules, place) if (path := modules.find(name))}
     for name, path in files.items():
@@ -61,25 +61,25 @@ def source_digest(package: str, experiment: str) -> str:
 
 
 def sources(package: str) -> tuple[str, ...]:
-    """The top-level packages whose code counts: a package's own, those in its `SOURCES = ("name", ...)`, and the lab's."""
+    """Return the top-level packages whose code counts: its own, those in its `SOURCES = ("name", ...)`, and the lab's."""
     top, *inner = package.split(".")
     named = _named(folder_of(package).joinpath(*inner, "__init__.py"))
     return tuple(dict.fromkeys((top, *named, __name__.partition(".")[0])))
 
 
 def _named(path: Path) -> tuple[str, ...]:
-    """What a file says in its line `SOURCES = (...)`; it is not imported, as every worker asks."""
+    """Return what a file says in its line `SOURCES = (...)`; it is not imported, as every worker asks."""
     found = re.search(r"^SOURCES = (\(.*\))", path.read_text(encoding="utf-8"), re.MULTILINE) if path.is_file() else None
     return ast.literal_eval(found[1]) if found else ()
 
 
 def folder_of(package: str) -> Path:
-    """Where a package's top-level package lies."""
+    """Return where a package's top-level package lies."""
     top = package.partition(".")[0]
     spec = find_spec(top)
     if spec is None or not spec.submodule_search_locations:
-        way_out = "install it, or name it with --package where it lies in the current folder"
-        raise LabError(f"a package must be importable, but found none named {top!r}; {way_out}")
+        way_out = "Install it, or run the command in the folder that holds it"
+        raise LabError(f"A package of experiments should be importable. Found none named {top!r}. {way_out}.")
     return Path(next(iter(spec.submodule_search_locations)))
 
 

@@ -51,5 +51,5 @@ def shown(value: Any, raised: bool = False) -> str:  # noqa: ANN401  # whatever 
 
 
 def _is_text(node: object) -> bool:
-    """Whether a statement is a string alone: a docstring, or what is said below a constant."""
+    """Return whether a statement is a string alone: a docstring, or what is said below a constant."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

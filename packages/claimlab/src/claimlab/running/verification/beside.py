@@ -54,7 +54,7 @@ with open(path, "w", encoding="utf-8") as file:
 
 
 def made_beside(commit: str, recipe: Recipe, seed: int, minutes: float | None = None) -> tuple[list[Row], bool]:
-    """The rows of a seed as a commit's source makes them here, and whether it made them all in time."""
+    """Return the rows of a seed as a commit's source makes them here, and whether it made them all in time."""
     with tempfile.TemporaryDirectory() as folder:
         lab, there = unpack(commit, recipe.package, Path(folder, "src"))
         path = Path(folder, "rows.jsonl")
@@ -73,7 +73,9 @@ def unpack(commit: str, package: str, target: Path) -> tuple[str, str]:
     target.mkdir()
     try:
         root = Path(_git(source, "rev-parse", "--show-toplevel").decode().strip())
-        own, former = source.resolve().relative_to(root.resolve()).as_posix(), _former(package)
+        own = source.resolve().relative_to(root.resolve()).as_posix()
+        # Where the source was before, its name there, the module that loaded experiments.
+        former: tuple[str, str, str] | None = getattr(importlib.import_module(package), "FORMERLY", None)
         if former and not _git(root, "ls-tree", "--end-of-options", commit, "--", own):
             place, package, lab = former
             _put(root, commit, Path(place), target)
@@ -82,14 +84,10 @@ def unpack(commit: str, package: str, target: Path) -> tuple[str, str]:
             if folder.resolve().is_relative_to(root.resolve()):
                 _put(root, commit, folder.resolve().relative_to(root.resolve()), target)
     except (OSError, subprocess.CalledProcessError) as error:
-        rule = f"a witness beside the recording source needs that source, but git has no {source.name} of {commit[:10]}"
-        raise LabError(f"{rule} ({_last(error)}); fetch the whole history") from error
+        rule = "Verifying beside the recording source should find that source in git"
+        found = f"Found no {source.name} of {commit[:10]} ({_last(error)})"
+        raise LabError(f"{rule}. {found}. Fetch the whole history.") from error
     return "claimlab.experiment", package
-
-
-def _former(package: str) -> tuple[str, str, str] | None:
-    """What a package's `FORMERLY` says: where its source was before, its name there, the module that loaded experiments."""
-    return getattr(importlib.import_module(package), "FORMERLY", None)
 
 
 def _git(folder: Path, *words: str) -> bytes:
@@ -122,7 +120,7 @@ def _run(words: str, folder: Path, commit: str, minutes: float | None) -> bool:
         child.wait()
     if child.returncode:
         found = (errors.strip().splitlines() or [f"exit status {child.returncode}"])[-1]
-        raise LabError(f"the source of {commit[:10]} must still run, but found {found}; a witness without it is all there is")
+        raise LabError(f"The source of {commit[:10]} should still run. Found {found}. Verify without --both.")
     return True
 
 

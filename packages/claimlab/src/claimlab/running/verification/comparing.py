@@ -26,14 +26,14 @@ class Comparison:
     where: str
 
     def outcome(self, tolerance: float) -> Outcome:
-        """What a witness calls it; with a tolerance of 0 rows are equal or differ."""
+        """Return what a witness calls it; with a tolerance of 0 rows are equal or differ."""
         if not self.where:
             return "equal"
         return "within tolerance" if self.difference is not None and self.difference <= tolerance else "differs"
 
 
 def compare(recorded: Mapping[int, Sequence[Row]], made: Mapping[int, Sequence[Row]], finished: Collection[int]) -> Comparison:
-    """Compares rows but for their `seconds`, and for columns that came since: all that is recorded must be found again.
+    """Compare rows but for their `seconds`, and for columns that came since: all that is recorded must be found again.
 
     Args:
         recorded: of each seed.
@@ -69,7 +69,7 @@ def _differences(old: Row, new: Row) -> list[tuple[float | None, str]]:
 
 
 def _share(old: Scalar, new: Scalar) -> float | None:
-    """How far apart two numbers are, as a share of the larger; only numbers with a fraction may be close."""
+    """Return how far apart two numbers are, as a share of the larger; only numbers with a fraction may be close."""
     if isinstance(old, float) and isinstance(new, float):
         return abs(old - new) / max(abs(old), abs(new))
     return None

@@ -54,9 +54,8 @@ def verify(
     seeds: int = 1,
     minutes: float | None = None,
     both: bool = False,
-    on_event: OnEvent = lambda event: None,
 ) -> Iterator[Found]:
-    """Makes the first seeds of every record below a folder again, one record after the other, and writes down what comes of it.
+    """Make the first seeds of every record below a folder again, one record after the other, and write down what comes of it.
 
     Args:
         directory: the folder of records.
@@ -65,17 +64,16 @@ def verify(
         minutes: of each record; what was made by then is compared. Without end if None.
         both: whether rows that differ from those recorded are compared with what the recording source makes here, too: training
             amplifies how another kind of processor rounds.
-        on_event: told of everything that happens.
     """
     if seeds < 1:
-        raise UsageError(f"a witness makes at least one seed, but found --seeds {seeds}; leave it out for one")
+        raise UsageError(f"--seeds should be at least 1. Found {seeds}. Leave it out for one.")
     if minutes is not None and minutes <= 0:
-        raise UsageError(f"a witness needs time, but found --minutes {minutes:g}; leave it out for as long as it takes")
+        raise UsageError(f"--minutes should be above 0. Found {minutes:g}. Leave it out for as long as it takes.")
     code = cache(code_of)
     for run in _records(directory):
         try:
             check_package(run, package)
-            yield _verified(run, code(run.recipe.package, run.recipe.name), Asked(seeds, minutes, both), on_event)
+            yield _verified(run, code(run.recipe.package, run.recipe.name), Asked(seeds, minutes, both))
         except LabError as error:
             yield Found(run, None, str(error))
         except OSError as error:  # of one record, such as a folder that may not be written
@@ -83,13 +81,13 @@ def verify(
 
 
 def _records(directory: Path) -> list[Run]:
-    """The records below a folder."""
-    way_out = "name theirs: results, unless the command run --record had another --out"
+    """Return the records below a folder."""
+    way_out = "Name theirs: results, unless the command run --record had another --out"
     if not directory.is_dir():
-        raise UsageError(f"records to verify must lie in a folder, but {directory} is none; {way_out}")
+        raise UsageError(f"Records to verify should be in a folder. Found no folder {directory}. {way_out}.")
     found = [run for run in find_runs(directory) if not run.is_older]
     if not found:
-        raise UsageError(f"records to verify must lie below the folder, but {directory} holds none; {way_out}")
+        raise UsageError(f"Records to verify should be below the folder. Found none in {directory}. {way_out}.")
     return found
 
 
@@ -101,7 +99,7 @@ class Asked(NamedTuple):
     both: bool
 
 
-def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
+def _verified(run: Run, code: Code, asked: Asked) -> Found:
     wanted = run.seeds[: asked.seeds]
     before = [one for one in run.confirmed if one.code.source == code.source and set(wanted) <= set(one.seeds)]
     if before and not _asks_more(asked, before[-1]):
@@ -112,12 +110,11 @@ def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
     def hear(event: Event) -> None:
         if event.machine is not None:
             seen.append(event.machine)
-        on_event(event)
 
     rows, finished = _made_again(run, code, wanted, asked.minutes, hear)
     if not seen or not any(rows.values()):
         limit = f"{asked.minutes:g} minutes"
-        raise LabError(f"a witness needs a row to compare, but none was made in {limit}; give it more --minutes")
+        raise LabError(f"Verifying should make a row to compare. Found none after {limit}. Give it more --minutes.")
     here = seen[0]  # as the worker saw it: what this process has imported must not decide
     preset = experiment.presets.get(run.recipe.preset)
     same = {one.machine.processor for one in run.made if set(one.seeds) & set(wanted)} == {here.processor}
@@ -147,7 +144,7 @@ def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
 
 
 def _asks_more(asked: Asked, one: Witness) -> bool:
-    """Whether to make rows again though a witness of this source has: one on another machine, or with less time, may differ."""
+    """Return whether to make rows again though this source has: on another machine, or with less time, it may differ."""
     if one.outcome == "differs":
         elsewhere = _model(one.machine.processor) != _model(machine().processor)
         return elsewhere or (asked.both and one.beside is None)
@@ -156,14 +153,14 @@ def _asks_more(asked: Asked, one: Witness) -> bool:
 
 
 def _model(processor: str | None) -> str:
-    """A processor without the instructions that torch uses on it, which only a process with torch knows."""
+    """Return a processor without the instructions that torch uses on it, which only a process with torch knows."""
     return (processor or "").partition("), ")[0].rstrip(")")
 
 
 def _beside(
     run: Run, rows: Mapping[int, list[Row]], finished: Collection[int], minutes: float | None
 ) -> tuple[Comparison, str]:
-    """Compares rows with what the sources that recorded their seeds make on this machine.
+    """Compare rows with what the sources that recorded their seeds make on this machine.
 
     Returns:
         the comparison, and the commits.
@@ -174,11 +171,12 @@ def _beside(
         code = commits[seed]
         if code.commit is None or code.changes:
             found = "none" if code.commit is None else f"{code.commit[:10]} with changes"
-            raise LabError(f"a witness beside the recording source needs a commit that holds it, but the record has {found}")
+            rule = "Verifying beside the recording source should find a commit that holds it"
+            raise LabError(f"{rule}. Found {found} in the record. Verify without --both.")
         earlier[seed], whole = made_beside(code.commit, run.recipe, seed, minutes)
         ended |= {seed} if whole and seed in finished else set()
     if not any(earlier.values()):
-        raise LabError(f"the recording source needs to make a row, but made none in {minutes or 0:g} minutes; give --minutes")
+        raise LabError(f"The recording source should make a row. Found none in {minutes or 0:g} minutes. Pass more --minutes.")
     shorter = {seed: some[: len(earlier[seed])] if seed not in ended else some for seed, some in rows.items()}
     return compare(earlier, shorter, ended), ", ".join(dict.fromkeys(str(commits[seed].commit) for seed in rows))
 
@@ -186,7 +184,7 @@ def _beside(
 def _made_again(
     run: Run, code: Code, seeds: Sequence[int], minutes: float | None, on_event: OnEvent
 ) -> tuple[dict[int, list[Row]], dict[int, Made]]:
-    """The rows of some seeds, made now, and where those come from that were made whole before time ran out."""
+    """Return the rows of some seeds, made now, and where those come from that were made whole before time ran out."""
     recipe, finished = run.recipe, dict[int, Made]()
     with tempfile.TemporaryDirectory() as folder:
         partials = {seed: Path(folder, f"{seed}.jsonl") for seed in seeds}

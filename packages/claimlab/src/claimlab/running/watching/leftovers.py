@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,32 +26,19 @@ class Leftover:
 
 
 def clean(directory: Path, older: bool, half: bool, dry_run: bool) -> list[Leftover]:
-    """Removes what may go below a folder of runs, of no run that a process writes now."""
+    """Remove what may go below a folder of runs, of no run that a process writes now."""
     if not directory.is_dir():
-        raise UsageError(f"what is cleaned is a folder of runs, but {directory} is none; name another")
+        raise UsageError(f"What is cleaned should be a folder of runs. Found no folder {directory}. Name another.")
     if not (older or half):
-        raise UsageError("clean needs to know what may go, but found neither --older nor --half; --dry-run shows it")
+        raise UsageError("clean should have --older, --half or both. Found neither. Pass one; --dry-run only shows what goes.")
     found: list[Leftover] = []
-    for folder in _folders(directory):
-        paths = [*(_older(folder) if older else ()), *(_half(folder) if half else ())]
-        if paths:
+    for folder in run_folders(directory, ("run.json", *HALF)):
+        apart = folder / OLDER
+        paths = sorted(apart.iterdir()) if older and apart.is_dir() and not apart.is_symlink() else []
+        paths += [path for pattern in HALF for path in sorted(folder.glob(pattern))] if half else []
+        if paths and folder.parent.name != OLDER:
             found += _removed(folder, paths, dry_run)
     return found
-
-
-def _folders(directory: Path) -> list[Path]:
-    return [folder for folder in run_folders(directory, ("run.json", *HALF)) if folder.parent.name != OLDER]
-
-
-def _older(folder: Path) -> Iterator[Path]:
-    apart = folder / OLDER
-    if apart.is_dir() and not apart.is_symlink():
-        yield from sorted(apart.iterdir())
-
-
-def _half(folder: Path) -> Iterator[Path]:
-    for pattern in HALF:
-        yield from sorted(folder.glob(pattern))
 
 
 def _removed(folder: Path, paths: list[Path], dry_run: bool) -> list[Leftover]:

@@ -18,6 +18,7 @@ from claimlab.decoding import decode, parse_object
 from claimlab.errors import Interrupted, LabError, UsageError
 from claimlab.running.plan import Plan
 from claimlab.running.provenance.made import now
+from claimlab.running.recipe import Recipe
 from claimlab.running.run import OLDER
 from claimlab.running.runfiles import as_json, read_run, run_folders
 from claimlab.running.storage import current, is_locked, read_file, refuse_links
@@ -79,9 +80,9 @@ class Going:
 
 @contextlib.contextmanager
 def told(plan: Plan, folder: Path, on_event: OnEvent) -> Generator[OnEvent, None, None]:
-    """Writes down where a run is as it goes on, and how it ended; nothing is left of one that came to its end."""
+    """Write down where a run is as it goes on, and how it ended; nothing is left of one that came to its end."""
     start, last = time.monotonic(), [0.0]
-    going = Going(plan.experiment.name, plan.words, plan.seeds, started=now())
+    going = Going(plan.experiment.name, Recipe.of(plan).label, plan.seeds, started=now())
 
     def write(**changes: object) -> None:
         nonlocal going
@@ -143,9 +144,9 @@ class Status:
 
 
 def status(directory: Path) -> list[Status]:
-    """The state of every run below a folder, by name."""
+    """Return the state of every run below a folder, by name."""
     if not directory.is_dir():
-        raise UsageError(f"the status is that of a folder of runs, but {directory} is none; the command run makes one")
+        raise UsageError(f"A status should be of a folder of runs. Found no folder {directory}. Make one with the command run.")
     folders = run_folders(directory, ("run.json", STATUS))
     found = [_status(folder) for folder in folders if folder.parent.name != OLDER]
     return sorted(found, key=lambda one: (one.name, one.label, str(one.folder)))
@@ -177,13 +178,13 @@ def _unfinished(folder: Path) -> Status:
         content = parse_object(read_file(path).decode())
         going: Going = decode(Going, content, "")
     except (OSError, ValueError) as error:
-        raise LabError(f"what a run says of itself must be readable, but {path} is not ({error}); delete it") from error
+        raise LabError(f"A run's status should be readable. Found that {path} is not ({error}). Delete it.") from error
     done = len(set(read_run(folder).seeds) & set(going.seeds)) if current(folder, "run.json") else 0
     facts = (folder, going.name, going.label)
     if is_locked(folder):
         return Status(*facts, "running", done, len(going.seeds), going.left, _where(going))
     state: State = "killed" if going.state == "running" else going.state
-    words = going.error or f"it was killed after {going.seconds:.0f} s; the same command goes on"
+    words = going.error or f"it was killed after {going.seconds:.0f} s; the same command continues"
     return Status(*facts, state, done, len(going.seeds), None, words)
 
 

@@ -7,9 +7,9 @@ import dataclasses
 import json
 import os
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from claimlab.errors import UsageError
 from claimlab.fields import values_of
@@ -25,12 +25,12 @@ Tool = Literal["tensorboard", "mlflow"]
 
 @contextlib.contextmanager
 def json_lines(path: Path) -> Generator[OnEvent, None, None]:
-    """Adds each event to a file as a line of JSON with its time."""
+    """Add each event to a file as a line of JSON with its time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--json-log must name a file that can be written, but {path} cannot ({error.strerror})") from error
+        raise UsageError(f"--json-log should be writable. Found {path}: {error.strerror}. Name another.") from error
 
     def hear(event: Event) -> None:
         facts = {key: value for key, value in dataclasses.asdict(event).items() if key != "made" and value not in (None, "")}
@@ -41,17 +41,13 @@ def json_lines(path: Path) -> Generator[OnEvent, None, None]:
         yield hear
 
 
-@runtime_checkable
-class Tracker(Protocol):
-    """Where a seed's numbers go."""
-
-    def log(self, name: str, value: float | int, step: int) -> None: ...  # noqa: D102
-    def close(self) -> None: ...  # noqa: D102
+Tracker = tuple[Callable[[str, float, int], object], Callable[[], object]]
+"""Where a seed's numbers go: a function of a number's name, value and step, and one that ends it."""
 
 
 @contextlib.contextmanager
 def tracked(tool: Tool, plan: Plan, folder: Path) -> Generator[OnEvent, None, None]:
-    """Sends the numbers of each seed's rows to a tool as they are made; a row's texts become part of a number's name.
+    """Send the numbers of each seed's rows to a tool as they are made; a row's texts become part of a number's name.
 
     TensorBoard's files lie below the run's folder, MLflow's below `mlruns` beside it.
     """
@@ -65,20 +61,20 @@ def tracked(tool: Tool, plan: Plan, folder: Path) -> Generator[OnEvent, None, No
             tails[event.seed] = _Tail(folder / f"seed-{event.seed}.partial.jsonl", open_(event.seed))
         tails[event.seed].send(anew=event.kind == "again")
         if event.kind == "finished":
-            tails.pop(event.seed).tracker.close()
+            tails.pop(event.seed).close()
 
     try:
         yield hear
     finally:
         for tail in tails.values():
-            tail.tracker.close()
+            tail.close()
 
 
 class _Tail:
     """A seed's partial file, of which whole new lines are read."""
 
     def __init__(self, path: Path, tracker: Tracker) -> None:
-        self.path, self.tracker = path, tracker
+        self._path, (self._log, self.close) = path, tracker
         self._place, self._steps = 0, Counter[str]()
 
     def send(self, anew: bool = False) -> None:
@@ -90,11 +86,11 @@ class _Tail:
                 key: value for key, value in row.items() if isinstance(value, int | float) and key not in ("seed", "seconds")
             }
             for key, value in numbers.items():
-                self.tracker.log(f"{words}/{key}".lstrip("/"), float(value), self._steps[words])
+                self._log(f"{words}/{key}".lstrip("/"), float(value), self._steps[words])
             self._steps[words] += 1
 
     def _rows(self) -> Iterator[Row]:
-        with contextlib.suppress(FileNotFoundError), self.path.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError), self._path.open("rb") as file:
             file.seek(self._place)
             for line in file:
                 if not line.endswith(b"\n"):
@@ -103,41 +99,35 @@ class _Tail:
                 yield json.loads(line)
 
 
-def _tensorboard(plan: Plan, folder: Path) -> Any:  # noqa: ANN401  # a way to open a seed's tracker
+def _tensorboard(plan: Plan, folder: Path) -> Callable[[int], Tracker]:
     from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  # of the extra `tracking`
 
-    class Board:
-        def __init__(self, seed: int) -> None:
-            self._writer = SummaryWriter(str(folder / "tensorboard" / f"seed-{seed}"))
+    def opened(seed: int) -> Tracker:
+        writer = SummaryWriter(str(folder / "tensorboard" / f"seed-{seed}"))
+        return writer.add_scalar, writer.close
 
-        def log(self, name: str, value: float, step: int) -> None:
-            self._writer.add_scalar(name, value, step)
-
-        def close(self) -> None:
-            self._writer.close()
-
-    return Board
+    return opened
 
 
-def _mlflow(plan: Plan, folder: Path) -> Any:  # noqa: ANN401
+def _mlflow(plan: Plan, folder: Path) -> Callable[[int], Tracker]:
     from mlflow.tracking import MlflowClient  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `tracking`
 
     os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # the small client has no database, and asks to be told so
     client = MlflowClient((folder.parent / "mlruns").absolute().as_uri())
     known = client.get_experiment_by_name(plan.experiment.name)
     experiment = known.experiment_id if known else client.create_experiment(plan.experiment.name)
-    settings = values_of(plan.config)
 
-    class Flow:
-        def __init__(self, seed: int) -> None:
-            self._run = client.create_run(experiment, run_name=f"{plan.label}, seed {seed}").info.run_id
-            for name, value in {**settings, "seed": seed, "preset": plan.preset}.items():
-                client.log_param(self._run, name, written(value))
+    def opened(seed: int) -> Tracker:
+        run = client.create_run(experiment, run_name=f"{plan.label}, seed {seed}").info.run_id
+        for name, value in {**values_of(plan.config), "seed": seed, "preset": plan.preset}.items():
+            client.log_param(run, name, written(value))
 
-        def log(self, name: str, value: float, step: int) -> None:
-            client.log_metric(self._run, "".join(c if c.isalnum() or c in "_-. /" else "-" for c in name), value, step=step)
+        def log(name: str, value: float, step: int) -> None:
+            client.log_metric(run, "".join(c if c.isalnum() or c in "_-. /" else "-" for c in name), value, step=step)
 
-        def close(self) -> None:
-            client.set_terminated(self._run)
+        def close() -> None:
+            client.set_terminated(run)
 
-    return Flow
+        return log, close
+
+    return opened

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes that a process has started, and those that these have.
+    """Return the processes that a process has started, and those that these have.
 
     None where there is no /proc, or a kernel that does not list children there.
     """
@@ -22,7 +22,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def kill(processes: Iterable[int]) -> None:
-    """Ends processes at once, those that are there still."""
+    """End processes at once, those that are there still."""
     for pid in processes:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended, and its number may be somebody else's
             os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))

@@ -47,7 +47,7 @@ class Engine:
     width: int
 
     def at_once(self, jobs: int | None) -> Engine:
-        """The same with so many workers at once; with its own number if None."""
+        """Return the same with so many workers at once; with its own number if None."""
         return self if jobs is None else replace(self, width=jobs)
 
 
@@ -55,7 +55,7 @@ W = TypeVar("W", bound=Worker)
 
 
 def ready(running: Sequence[W], end: float | None = None) -> list[W]:
-    """The workers that have something to say, as soon as one has; none where time is up."""
+    """Return the workers that have something to say, as soon as one has; none where time is up."""
     found = list[object]()
     while not found and (end is None or time.monotonic() <= end):
         stop_if_asked()

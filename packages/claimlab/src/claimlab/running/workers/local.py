@@ -28,7 +28,7 @@ from claimlab.running.workers.worker import Event, Job, OnEvent, work
 def run_jobs(
     jobs: Sequence[Job], engine: Engine, on_event: OnEvent, limit: float | None = None
 ) -> Generator[tuple[Job, Made], None, None]:
-    """Runs each job in a process of its own, as many at once as there is room for; yields each when its partial file is whole.
+    """Run each job in a process of its own, as many at once as there is room for; yield each when its partial file is whole.
 
     When one fails, those that run come to their end and no further one starts. Nor does one that still
     waits when time is up, and those that were kept as far as they are yield nothing.
@@ -78,7 +78,7 @@ class Child:
     connection: Connection
 
     def next_event(self) -> Event:
-        """What it says next; what is to be said of it where it died without a word."""
+        """Return what it says next; what is to be said of it where it died without a word."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):  # the worker's end closed without a last word
@@ -86,13 +86,13 @@ class Child:
             return Event("failed", self.job.seed, text=_obituary(self.job, self.process.exitcode))
 
     def kill(self) -> None:
-        """Ends it with all that it has started: it hears nothing else, and what it has written is whole."""
+        """End it with all that it has started: it hears nothing else, and what it has written is whole."""
         started = [] if self.process.pid is None else descendants(self.process.pid)
         self.process.kill()
         kill(started)
 
     def end(self) -> None:
-        """Waits for its end, not for ever, and lets go of it."""
+        """Wait for its end, not for ever, and let go of it."""
         self.process.join(timeout=10)
         if self.process.is_alive():  # a thread or a C call that does not end: its rows are written all the same
             self.kill()
@@ -101,21 +101,21 @@ class Child:
 
 
 def _obituary(job: Job, status: int | None) -> str:
-    who = f"a worker must end with a result, but {job.experiment} with seed {job.seed}"
+    who = f"A worker should end with a result. Found that {job.experiment} with seed {job.seed}"
     if status is not None and status < 0:
         name = signal.Signals(-status).name
-        hint = "memory may have run out: try --jobs 1" if name == "SIGKILL" else "run it again with --jobs 1"
-        return f"{who} was ended by {name}; {hint}"
-    return f"{who} left with exit status {status}; let run raise an error instead of leaving"
+        hint = "Memory may have run out: try --jobs 1" if name == "SIGKILL" else "Run it again with --jobs 1"
+        return f"{who} was ended by {name}. {hint}."
+    return f"{who} left with exit status {status}. Let `run` raise an error instead."
 
 
 def here(seeds: int = 0) -> Engine:
-    """This machine: a process a core, or as many as end so many seeds soonest."""
+    """Return this machine: a process per core, or as many as end so many seeds soonest."""
     return Engine(start, width_for(seeds, cores()))
 
 
 def width_for(seeds: int, room: int) -> int:
-    """How many processes end seeds of equal length soonest: one a core, or up to half as many more.
+    """Return how many processes end seeds of equal length soonest: one a core, or up to half as many more.
 
     Three seeds on two cores take twice one's time two at a time, for a core is idle in the end, and one and a half times three
     at a time. More than that many processes would cost memory for less.
@@ -129,7 +129,7 @@ def width_for(seeds: int, room: int) -> int:
 
 
 def start(job: Job, main: Main = work) -> Child:
-    """Starts a process for a job."""
+    """Start a process for a job."""
     context = multiprocessing.get_context("spawn")  # forking a process that has torch's threads can hang
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=main, args=(job, sender), name=f"{job.experiment} seed {job.seed}")
@@ -147,7 +147,7 @@ def start(job: Job, main: Main = work) -> Child:
 
 @contextlib.contextmanager
 def _worker_environment() -> Generator[None, None, None]:
-    """A child started in here has one thread in every library: they read these when they are imported, once."""
+    """Give a child started in here one thread in every library: they read these when they are imported, once."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     previous = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))

@@ -23,7 +23,7 @@ _asked: list[int] = []
 
 @contextlib.contextmanager
 def stoppable() -> Generator[None, None, None]:
-    """In here a signal raises `Stop`, once: a second one must not disturb the end of workers, nor print a traceback.
+    """Raise `Stop` for a signal, once: a second one must not disturb the end of workers, nor print a traceback.
 
     What was ignored stays so (`nohup`). After a stop the process is about to end, and goes on hearing nothing.
     """
@@ -52,7 +52,7 @@ def stoppable() -> Generator[None, None, None]:
 
 
 def stop_if_asked() -> None:
-    """Raises `Stop` where one was raised and lost; for loops that wait.
+    """Raise `Stop` where one was raised and lost; for loops that wait.
 
     Python drops what is raised while it runs a callback of its own (a finaliser, that of a weak reference), and the command
     would wait on, deaf for `GRACE` seconds.
@@ -63,7 +63,7 @@ def stop_if_asked() -> None:
 
 @contextlib.contextmanager
 def deaf() -> Generator[None, None, None]:
-    """A child started in here is deaf to these signals from its first instruction on: its parent alone answers for them.
+    """Start a child in here deaf to these signals from its first instruction on: its parent alone answers for them.
 
     The parent itself hears a signal that comes meanwhile when the child has all it needs, not halfway through: a child
     that waits for the rest of its instructions would end with a traceback of its own.
@@ -98,7 +98,7 @@ def _masked() -> Generator[None, None, None]:
 
 
 def hear_nothing() -> None:
-    """A worker's ears: its parent ends it. What it starts itself hears these signals as ever."""
+    """Hear no signal in a worker: its parent ends it. What it starts itself hears these signals as ever."""
     for number in STOPS:
         signal.signal(number, lambda number, frame: None)
     if hasattr(signal, "pthread_sigmask"):

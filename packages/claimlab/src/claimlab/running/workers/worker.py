@@ -110,7 +110,7 @@ class Job:
 def work(
     job: Job, connection: Connection, seen: Callable[[Experiment[Any]], Experiment[Any]] = lambda experiment: experiment
 ) -> None:
-    """The worker's main function."""
+    """Do a job: the worker's main function."""
     hear_nothing()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # stdout belongs to the parent's verdicts or JSON
@@ -174,7 +174,7 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
     if late and source_digest(job.package, job.experiment) != job.source:  # what was imported since may be another source's
         raise LabError(_EDITED)
     if not count:
-        raise LabError("run must yield at least one row, but found none; without rows there is nothing to judge")
+        raise LabError("`run` should yield at least one row. Found none. Yield what the claims are judged on.")
     if count < len(recorded):
         raise LabError(_not_again(job, f"the seed ended after {count} rows of {len(recorded)}"))
     made = made_here([job.seed], job.package, Code(None, False, job.source))  # the parent knows the commit
@@ -182,7 +182,7 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
 
 
 def _keeper(job: Job, connection: Connection) -> Keeper | None:
-    """What keeps the seed's loops; it has found by now whether it goes on from a checkpoint."""
+    """Return what keeps the seed's loops; it has found by now whether it goes on from a checkpoint."""
     if job.checkpoint is None:
         return None
     here = machine()
@@ -206,7 +206,7 @@ def _keeper(job: Job, connection: Connection) -> Keeper | None:
 
 
 def _as_recorded(row: Row, recorded: Row, job: Job, place: int) -> Row:
-    """The recorded row, with its own time, where the row that was made again is equal to it."""
+    """Return the recorded row, with its own time, where the row that was made again is equal to it."""
     if {**row, "seconds": 0} != {**recorded, "seconds": 0}:
         keys = [key for key in {**recorded, **row} if key != "seconds" and row.get(key) != recorded.get(key)]
         what = f"row {place} has {keys[0]} {row.get(keys[0])!r} instead of {recorded.get(keys[0])!r}"

@@ -157,8 +157,8 @@ def test_ctrl_c_ends_the_tasks(claimlab, address, tmp_path):
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        (("--gpus", "0.5"), 2, "this cluster has no GPUs, and found --gpus 0.5; lower it"),
-        (("--cpus", "3"), 2, "of cores the most that one of this cluster has is 1, and found --cpus 3"),
+        (("--gpus", "0.5"), 2, "Found --gpus 0.5, and no GPUs in the cluster. Lower it."),
+        (("--cpus", "3"), 2, "Found --cpus 3, and at most 1 cores on a machine of the cluster"),
     ],
 )
 def test_a_cluster_that_has_less_than_is_wished(claimlab, address, tmp_path, words, status, sentence):
@@ -171,5 +171,5 @@ def test_a_cluster_that_is_not_there(claimlab, tmp_path):
     process = claimlab("run", "walker", "--package", "fake_trainings", "--on", "ray:127.0.0.1:1", "--out", tmp_path)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert "--on ray needs a cluster, but found none at 127.0.0.1:1" in said
+    assert "--on ray should find a cluster. Found none at 127.0.0.1:1" in said
     assert "ray start --head" in said

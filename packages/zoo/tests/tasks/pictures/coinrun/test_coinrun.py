@@ -61,12 +61,12 @@ def test_a_collection_has_what_was_asked_for(python):
 
 @pytest.mark.parametrize("settings", [{"levels": 0}, {"test": -1}, {"keep": 0.0}, {"keep": 1.5}])
 def test_a_collection_that_cannot_be(settings):
-    with pytest.raises(CollectorError, match="but found"):
+    with pytest.raises(CollectorError, match="Found"):
         Collection(**settings)
 
 
 def test_the_wrong_python_is_refused(tmp_path):
-    with pytest.raises(CollectorError, match=r"wheels for Python 3.10 only, but .* is Python 3\.1"):
+    with pytest.raises(CollectorError, match=r"should be run by Python 3\.10\. Found that .* is Python 3\.1"):
         interpreters.interpreter(tmp_path, sys.executable)
     with pytest.raises(CollectorError, match="cannot be run"):
         interpreters.interpreter(tmp_path, str(tmp_path / "no-python"))
@@ -74,7 +74,7 @@ def test_the_wrong_python_is_refused(tmp_path):
 
 def test_no_python_is_one_clear_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(interpreters, "_candidates", lambda: iter(()))
-    with pytest.raises(CollectorError, match=r"no python3\.10 was found on PATH, in pyenv or in uv; install one"):
+    with pytest.raises(CollectorError, match=r"Found none on PATH, in pyenv or in uv\. Install one"):
         interpreters.interpreter(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -91,7 +91,7 @@ def test_a_simulator_that_has_ended_is_closed(python):
         for _ in range(2):
             levels.step(np.zeros(2, dtype=np.int32))
         for _ in range(2):
-            with pytest.raises(CollectorError, match="but it ended"):
+            with pytest.raises(CollectorError, match="Found an end"):
                 levels.step(np.zeros(2, dtype=np.int32))
     assert levels._process.returncode is not None
     assert levels._process.stdout.closed
@@ -104,5 +104,5 @@ def test_actions_are_one_a_game(python):
 
 
 def test_an_interpreter_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(CollectorError, match=r"must be run by a Python, but .*nowhere cannot be run \(No such file"):
+    with pytest.raises(CollectorError, match=r"should be run by a Python\. Found that .*nowhere cannot be run \(No such file"):
         Levels(tmp_path / "nowhere", games=2, levels=3)

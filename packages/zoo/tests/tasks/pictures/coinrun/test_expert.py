@@ -86,5 +86,5 @@ def test_files_that_hold_no_expert_are_refused(tmp_path):
     (tmp_path / "text.pt").write_bytes(b"no expert")
     torch.save(torch.zeros(3), tmp_path / "tensor.pt")
     for name in ("text.pt", "tensor.pt"):
-        with pytest.raises(CollectorError, match="must be a file written by mechlearn coinrun collect"):
+        with pytest.raises(CollectorError, match="should be a file that mechlearn coinrun wrote"):
             keeping.load(tmp_path / name)

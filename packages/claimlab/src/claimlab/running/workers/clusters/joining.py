@@ -42,13 +42,13 @@ class Wish:
 
     def __post_init__(self) -> None:
         if not (self.cpus >= 0 and self.gpus >= 0 and self.cpus + self.gpus > 0):
-            found = f"found --cpus {self.cpus:g} --gpus {self.gpus:g}"
-            raise UsageError(f"a seed needs some of a core or of a GPU, but {found}; leave them out for one core")
+            found = f"Found --cpus {self.cpus:g} --gpus {self.gpus:g}"
+            raise UsageError(f"A seed should have a share of a core or of a GPU. {found}. Leave them out for one core.")
 
 
 @contextlib.contextmanager
 def cluster(wish: Wish) -> Generator[Engine, None, None]:
-    """Seeds and trials on a Ray cluster, as many at once as it has room for.
+    """Compute seeds and trials on a Ray cluster, as many at once as it has room for.
 
     Args:
         wish: what each is to have; where the cluster is.
@@ -69,41 +69,38 @@ def cluster(wish: Wish) -> Generator[Engine, None, None]:
 
 
 def _connect(ray: Any, address: str) -> None:  # noqa: ANN401  # the module
-    """Joins the cluster, and keeps the signals' handlers, which Ray replaces."""
+    """Join the cluster and keep the signals' handlers, which Ray replaces."""
     wanted = address or os.environ.get("RAY_ADDRESS", "auto")
-    way_out = "start one with `ray start --head`, or name it: --on ray:HOST:PORT"
+    way_out = "Start one with `ray start --head`, or name it: --on ray:HOST:PORT"
     host, _, port = wanted.rpartition(":")
     if wanted != "auto":
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
         except (OSError, ValueError, OverflowError) as error:
-            raise LabError(f"--on ray needs a cluster, but found none at {wanted} ({error}); {way_out}") from error
-    handlers = {number: signal.getsignal(number) for number in STOPS} if _in_main_thread() else {}
+            raise LabError(f"--on ray should find a cluster. Found none at {wanted} ({error}). {way_out}.") from error
+    ours = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in STOPS} if ours else {}
     try:
         ray.init(address=wanted, runtime_env={"env_vars": THREADS}, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError, ValueError) as error:
         found = str(error).strip().partition("\n")[0]
-        raise LabError(f"--on ray needs a cluster, but found none on this machine ({found}); {way_out}") from error
+        raise LabError(f"--on ray should find a cluster. Found none on this machine ({found}). {way_out}.") from error
     finally:
         for number, handler in handlers.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
 def _room(ray: Any, wish: Wish) -> int:  # noqa: ANN401
-    """How many tasks the cluster has room for at once."""
+    """Return how many tasks the cluster has room for at once."""
     nodes = [one["Resources"] for one in ray.nodes() if one["Alive"]]
     wanted = {name: float(value) for name, value in (("CPU", wish.cpus), ("GPU", wish.gpus)) if value}
     for name, option, words in (("GPU", "gpus", "GPUs"), ("CPU", "cpus", "cores")):
         most = max((one.get(name, 0.0) for one in nodes), default=0.0)
         if wanted.get(name, 0.0) > most:
-            has = f"of {words} the most that one of this cluster has is {most:g}" if most else f"this cluster has no {words}"
-            raise UsageError(f"a seed must fit on a machine, but {has}, and found --{option} {wanted[name]:g}; lower it")
+            has = f"at most {most:g} {words} on a machine of the cluster" if most else f"no {words} in the cluster"
+            raise UsageError(f"A seed should fit on one machine. Found --{option} {wanted[name]:g}, and {has}. Lower it.")
     room = sum(min(int(one.get(name, 0.0) / value + 1e-9) for name, value in wanted.items()) for one in nodes)
     if not room:
         found = f"--cpus {wish.cpus:g} --gpus {wish.gpus:g}"
-        raise UsageError(f"a seed must fit on a machine, but none of this cluster has both of {found}; lower one")
+        raise UsageError(f"A seed should fit on one machine. Found none in the cluster that has both of {found}. Lower one.")
     return room

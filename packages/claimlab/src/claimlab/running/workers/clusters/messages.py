@@ -55,7 +55,7 @@ class PostOffice:
 
 
 def work_there(job: Job, main: Main, office: Any, key: str) -> None:  # noqa: ANN401  # an actor's handle
-    """A task: does a job on a machine of the cluster, and posts what its worker says."""
+    """Do a job on a machine of the cluster, as a task, and post what its worker says."""
     with tempfile.TemporaryDirectory(prefix="claimlab-") as folder:
         shared = job.partial.exists()
         mine = replace(job, partial=Path(folder, job.partial.name), checkpoint=_checkpoint(job.checkpoint, shared))
@@ -71,15 +71,15 @@ def work_there(job: Job, main: Main, office: Any, key: str) -> None:  # noqa: AN
 
 
 def _strange_source(job: Job) -> str:
-    """What is wrong with this machine's source, if anything is."""
+    """Return what is wrong with this machine's source, if anything is."""
     top = job.package.partition(".")[0]
     found = "none" if find_spec(top) is None else "another" if source_digest(job.package, job.experiment) != job.source else ""
-    rule = "every machine of a cluster needs the source that the command has"
-    return f"{rule}, but {socket.gethostname()} has {found} of {top}; install it there" if found else ""
+    rule = "Every machine of a cluster should have the source that the command has"
+    return f"{rule}. Found {found} of {top} on {socket.gethostname()}. Install it there." if found else ""
 
 
 def _checkpoint(path: Path | None, shared: bool) -> Path | None:
-    """Where a seed's state is kept on this machine: in the run's folder if that is shared, else where a next try finds it."""
+    """Return where a seed's state is kept here: in the run's folder if that is shared, else where a next try finds it."""
     if path is None or shared:
         return path
     name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
@@ -106,7 +106,7 @@ class Post:
         self.last = ""
 
     def send(self, event: Event) -> None:
-        """Posts an event and waits until it has arrived, so that none is lost with its worker."""
+        """Post an event and wait until it has arrived, so that none is lost with its worker."""
         import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
 
         lines, self.last = b"", event.kind

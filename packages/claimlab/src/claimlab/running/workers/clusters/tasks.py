@@ -37,7 +37,7 @@ class Tasks:
         self._thread.start()
 
     def start(self, job: Job, main: Main) -> Remote:
-        """Hands a job to the cluster; it waits there until there is room."""
+        """Hand a job to the cluster; it waits there until there is room."""
         key = uuid.uuid4().hex
         job.partial.touch()  # a machine that sees it shares the folder
         work = self._work.options(name=f"{job.experiment} seed {job.seed}", **self._wish)
@@ -49,7 +49,7 @@ class Tasks:
         return worker
 
     def leave(self, worker: Remote, kill: bool) -> None:
-        """Hands it no more letters; ends it, if that is asked for."""
+        """Hand it no more letters; end it, if that is asked for."""
         with self._lock:
             self._open = {key: one for key, one in self._open.items() if one is not worker}
         if kill:
@@ -62,7 +62,7 @@ class Tasks:
             try:
                 self._deliver_once()
             except Exception as error:  # the cluster is gone: nothing will come any more
-                self._fail_all(f"the cluster must stay while a run goes on, but {_first_line(error)}")
+                self._fail_all(f"The cluster should stay while a run goes on. Found {_first_line(error)}")
                 return
 
     def _deliver_once(self) -> None:
@@ -87,7 +87,7 @@ class Tasks:
             self._send(key, sentence)
 
     def close(self) -> None:
-        """Lets workers that have said their last word tidy up."""
+        """Let workers that have said their last word tidy up."""
         self._closed.set()
         self._thread.join(timeout=10)
         if self._ending:
@@ -120,11 +120,11 @@ class Remote:
     _attempt: str = ""
 
     def next_event(self) -> Event:
-        """What it says next, when its rows are in the job's partial file."""
+        """Return what it says next, when its rows are in the job's partial file."""
         said = cast("Letter | str", self.connection.recv())
         if isinstance(said, str):
-            who = f"a worker must end with a result, but of {self.job.experiment} with seed {self.job.seed}"
-            return Event("failed", self.job.seed, text=f"{who} {said}")
+            found = f"{self.job.experiment} with seed {self.job.seed}: {said}"
+            return Event("failed", self.job.seed, text=f"A worker should end with a result. Found {found}")
         if said.event.kind == "started":
             return self._begun(said)
         if said.attempt != self._attempt:  # the last words of one that died
@@ -143,10 +143,10 @@ class Remote:
         return Event("again", self.job.seed, 0.0, text)
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """End it at once."""
         self.tasks.leave(self, kill=True)
 
     def end(self) -> None:
-        """Lets go of it."""
+        """Let go of it."""
         self.tasks.leave(self, kill=False)
         self.connection.close()

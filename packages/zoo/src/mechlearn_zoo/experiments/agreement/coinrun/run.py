@@ -126,8 +126,8 @@ def load(config: Config) -> Recording:
             raise LabError(str(error)) from None
         if len(data.train.levels.unique()) < 2:
             raise LabError(
-                f"a recording must have two training levels or more, as the mask keeps what they agree on, but found one in "
-                f"{config.recording}; collect more with mechlearn coinrun collect --levels 64"
+                f"A recording should have two training levels or more, as the mask keeps what they agree on. Found one in "
+                f"{config.recording}. Collect more with `mechlearn coinrun collect --levels 64`."
             )
         return data
     counts = (config.levels, config.states, config.validation, config.test)

@@ -48,7 +48,7 @@ def scaled(config: Config) -> Iterator[Row]:
     try:
         import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `cluster`
     except ModuleNotFoundError as error:
-        raise LabError("actors need Ray, but it is not installed; pip install 'claimlab[cluster]'") from error
+        raise LabError("Ray should be installed for actors. Found none. Run `pip install 'claimlab[cluster]'`.") from error
     joined = ray.is_initialized()  # a seed of `--on ray` is a task of a cluster already
     if not joined:
         _join(ray, max(config.actors))
@@ -70,7 +70,7 @@ def _join(ray: Any, actors: int) -> None:  # noqa: ANN401  # the module
         except (ConnectionError, RuntimeError, ValueError) as error:
             found = str(error).strip().partition("\n")[0]
             raise LabError(
-                f"{ADDRESS} must name a cluster, but found none at {address} ({found}); unset it to start one here"
+                f"{ADDRESS} should name a cluster. Found none at {address} ({found}). Unset it to start one here."
             ) from error
     else:
         ray.init(num_cpus=actors, object_store_memory=STORE, include_dashboard=False, **quiet)

@@ -60,9 +60,9 @@ class Config:
     def __post_init__(self) -> None:
         check_limits(self)
         if not (self.lags or self.actors or self.mdps):
-            raise ValueError("a run needs lags, actors or mdps, but found none of them; give lags=(0,), say")
+            raise ValueError("A run should have lags, actors or mdps. Found none of them. Pass lags=(0,), for example.")
         if self.actors and self.world == "atari":
-            raise ValueError(f"actors play Catch, but found world='atari' with actors={self.actors}; leave actors out")
+            raise ValueError(f"actors should play Catch. Found world='atari' with actors={self.actors}. Leave actors out.")
 
 
 PRESETS = {

@@ -50,9 +50,9 @@ class Collection:
     def __post_init__(self) -> None:
         for name in ("levels", "states", "validation", "test", "games"):
             if getattr(self, name) < 1:
-                raise CollectorError(f"--{name} must be at least 1, but found {getattr(self, name)}; name a larger one")
+                raise CollectorError(f"--{name} should be at least 1. Found {getattr(self, name)}. Pass a larger one.")
         if not 0 < self.keep <= 1:
-            raise CollectorError(f"--keep must be a probability above 0, but found {self.keep:g}; name one such as 0.25")
+            raise CollectorError(f"--keep should be a probability above 0. Found {self.keep:g}. Pass 0.25, for example.")
 
 
 def collect(python: Path, expert: Expert, collection: Collection, say: Say = lambda text, share: None) -> Recording:

@@ -72,10 +72,10 @@ class _Played:
         return [None] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ANN401
-        raise NotImplementedError(f"the simulator's games have no settable attributes, but found {attr_name}")
+        raise NotImplementedError(f"An attribute of the simulator's games should not be set. Found {attr_name}.")
 
     def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:  # noqa: ANN401
-        raise NotImplementedError(f"the simulator's games have no methods to call, but found {method_name}")
+        raise NotImplementedError(f"A method of the simulator's games should not be called. Found {method_name}.")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ANN401
         return [False] * self._count(indices)

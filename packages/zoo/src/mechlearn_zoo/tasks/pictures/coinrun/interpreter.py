@@ -46,8 +46,8 @@ def _found() -> str:
         if _version(candidate) == _NEEDED:
             return candidate
     raise CollectorError(
-        f"Procgen has wheels for Python {_NEEDED} only, but no python{_NEEDED} was found on PATH, in pyenv or in uv; install "
-        f"one (pyenv install {_NEEDED}, or uv python install {_NEEDED}) or name one with --python"
+        f"Procgen should be run by Python {_NEEDED}, as it has wheels for no other. Found none on PATH, in pyenv or in uv. "
+        f"Install one (pyenv install {_NEEDED}, or uv python install {_NEEDED}), or name one with --python."
     )
 
 
@@ -55,7 +55,7 @@ def _checked(python: str) -> str:
     version = _version(python)
     if version != _NEEDED:
         found = f"is Python {version}" if version else "cannot be run"
-        raise CollectorError(f"Procgen has wheels for Python {_NEEDED} only, but {python} {found}; name another with --python")
+        raise CollectorError(f"Procgen should be run by Python {_NEEDED}. Found that {python} {found}. Pass another --python.")
     return python
 
 
@@ -86,4 +86,4 @@ def _run(command: list[str]) -> None:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no word of explanation"])[-1]
         print(done.stderr, file=sys.stderr)
-        raise CollectorError(f"installing Procgen must succeed, but found: {last}; mend that and run the command again")
+        raise CollectorError(f"Installing Procgen should succeed. Found: {last}. Fix that and run the command again.")

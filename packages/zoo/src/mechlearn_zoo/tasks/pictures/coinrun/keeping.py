@@ -37,7 +37,7 @@ def load(path: Path) -> Expert:
     except (OSError, LookupError, RuntimeError, TypeError, ValueError, EOFError, pickle.UnpicklingError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CollectorError(
-            f"an expert must be a file written by mechlearn coinrun collect, but {path} is not ({reason})"
+            f"An expert should be a file that mechlearn coinrun wrote. Found that {path} is not ({reason}). Name another."
         ) from error
 
 

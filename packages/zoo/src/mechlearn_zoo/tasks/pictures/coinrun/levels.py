@@ -63,7 +63,7 @@ class Levels:
             self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise CollectorError(
-                f"the simulator must be run by a Python, but {python} cannot be run ({error.strerror}); name another"
+                f"The simulator should be run by a Python. Found that {python} cannot be run ({error.strerror}). Name another."
             ) from error
         try:
             self._observation = self._read()
@@ -127,10 +127,10 @@ class Levels:
     def _obituary(self) -> CollectorError:
         said = _pipe(self._process.stderr).read().decode(errors="replace").strip().splitlines()
         last = said[-1] if said else "no word of explanation"
-        return CollectorError(f"the simulator must run as long as it is asked, but it ended: {last}; run the command again")
+        return CollectorError(f"The simulator should run as long as it is asked. Found an end: {last}. Run it again.")
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     if stream is None:  # cannot be: all three are pipes
-        raise CollectorError("the simulator must be reached through pipes, but it has none; start it again")
+        raise CollectorError("The simulator should be reached through pipes. Found none. Start it again.")
     return stream

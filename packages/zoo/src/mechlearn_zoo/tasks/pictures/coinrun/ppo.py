@@ -72,9 +72,9 @@ class Training:
 
     def __post_init__(self) -> None:
         if self.steps < 1:
-            raise CollectorError(f"--steps must be at least 1, but found {self.steps}; name a larger one")
+            raise CollectorError(f"--steps should be at least 1. Found {self.steps}. Pass a larger one.")
         if self.minutes is not None and not self.minutes > 0:
-            raise CollectorError(f"--minutes must be above 0, but found {self.minutes:g}; leave it out for no limit")
+            raise CollectorError(f"--minutes should be above 0. Found {self.minutes:g}. Leave it out for no limit.")
 
 
 def stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules, which its stubs do not describe
@@ -88,7 +88,7 @@ def stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules
         return importlib.import_module("stable_baselines3")
     except ImportError:
         raise CollectorError(
-            "training an expert needs stable-baselines3, but it is not installed; pip install 'mechlearn-zoo[coinrun]'"
+            "stable-baselines3 should be installed to train an expert. Found none. Run `pip install 'mechlearn-zoo[coinrun]'`."
         ) from None
 
 

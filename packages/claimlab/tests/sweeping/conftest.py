@@ -1,3 +1,0 @@
-from fake_hill import here, hill
-
-__all__ = ["here", "hill"]
