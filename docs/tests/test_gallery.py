@@ -46,3 +46,11 @@ def test_each_concept_shows_its_picture():
         figure = draw()
         assert all(panel.get_children() for panel in figure.axes)
         plt.close(figure)
+
+
+def test_the_pictures_of_devices_are_drawn_and_shown():
+    for name, draw in script("guides").PICTURES.items():
+        assert f"(../assets/{name}.svg)" in (DOCS / "running" / f"{name}.md").read_text()
+        figure = draw()
+        assert all(panel.get_children() for panel in figure.axes)
+        plt.close(figure)
