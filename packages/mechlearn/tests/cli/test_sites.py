@@ -1,6 +1,7 @@
 import csv
 import json
 import sys
+import unicodedata
 
 import numpy as np
 import pytest
@@ -104,3 +105,43 @@ def test_candidates_by_name_stand_beside_the_simple_ones(mechlearn, tmp_path):
     assert found["report"] == "there/report.html"
     assert {"column", "score", "flagged", "screened", "signs"} == {*found["features"][0]}
     assert (tmp_path / "there" / "report.html").exists()
+
+
+def test_what_a_strangers_table_calls_its_columns_and_sites_is_only_seen(mechlearn, tmp_path):
+    """Escapes that clear a terminal, C1 controls, and marks that turn the direction of reading, in text, JSON and HTML."""
+    path = tmp_path / "wards.csv"
+    text = path.read_text()
+    for name, wrong in {"x1,": "x\x1b[2J\x9b31m,", "ward 1": "s\u202e\x1b]0;own", "x0": "\u2066x"}.items():
+        text = text.replace(name, wrong)
+    path.write_text(text)
+    for words in ((), ("--json",)):
+        status, out, err = mechlearn(*ASKED, "--budget", "0.001", *words)
+        assert (status, err) == (0, "")
+        page = (tmp_path / "runs" / "sites-wards" / "report.html").read_text()
+        for text in (out, page):
+            assert not [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf")]
+            assert "s\\u202e" in text
+    assert "s\u202e\x1b]0;own" in json.loads(out)["sites"]
+
+
+def test_all_that_cannot_be_used_is_one_list_with_the_command_that_continues(mechlearn):
+    with open("wards.csv", newline="") as file:
+        names, *rows = csv.reader(file)
+    with open("wards.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*names, "blood pressure", "seen"])
+        writer.writerows([*row[:-1], "" if place == 4 else row[-1], "130/85", "2026-01-31"] for place, row in enumerate(rows))
+    _, _, refused = mechlearn(*ASKED)
+    assert refused.startswith("mechlearn: 2 columns cannot be used")  # of one value, 130/85 is a category
+    _, *said, last = refused.strip().splitlines()
+    assert [sentence.split(" should")[0] for sentence in said] == ["  Columns", "  The target"]
+    assert last == (
+        "Mend them, or leave all out: mechlearn fit sites wards.csv --target ill --environment ward --budget 3 --seed 0 --drop "
+        "seen --labelled"
+    )
+    with open("wards.csv", "a") as file:
+        file.write(",".join(["inf", *rows[0][1:-1], "yes", "140/90", "2026-02-01"]) + "\n")
+    constant = ("fit", "sites", "wards.csv", "--target", "x0", "--environment", "ward", "--task", "regression")
+    last = mechlearn(*constant)[2].strip().splitlines()[-1]
+    assert last.startswith("Mend x0, and mend the others or leave them out: mechlearn fit sites wards.csv --target x0")
+    assert last.endswith("--seed 0 --drop 'blood pressure' --drop seen")

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import traceback
+import unicodedata
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -83,7 +84,7 @@ def print_json(content: object) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # JSON has a spelling of its own for what an encoding lacks
         text = json.dumps(content, indent=2, allow_nan=False)
-    print(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found.group()):04x}", text))
+    print(re.sub("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
 def ensure_file(path: Path) -> None:
@@ -169,7 +170,7 @@ def complain(error: BaseException, words: Sequence[str]) -> int:
     with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts
         if "--traceback" in words:
             print(traceback.format_exc(), file=sys.stderr)
-        print(f"mechlearn: {_plain(sentence)}", file=sys.stderr)
+        print(f"mechlearn: {plain(sentence)}", file=sys.stderr)
         if "--json" in words:
             print_json({"error": sentence, "status": status})
     return status
@@ -204,7 +205,7 @@ def as_cell(value: object, seen: bool = False) -> object:
     """
     if not isinstance(value, str):
         return value
-    text = _plain(value) if seen else value
+    text = plain(value) if seen else value
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
@@ -212,6 +213,11 @@ _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
-def _plain(text: str) -> str:
-    """Spell out what a terminal would obey, or what turns the direction of reading."""
-    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def plain(text: str) -> str:
+    r"""Spell out what a terminal would obey, or what turns the direction of reading.
+
+    >>> print(plain("a column\x1b[2J, \u202ereversed"))
+    a column\x1b[2J, \u202ereversed
+    """
+    obeyed = (c not in "\n\t" and unicodedata.category(c).startswith("C") for c in text)
+    return "".join(c.encode("unicode_escape").decode() if it else c for c, it in zip(text, obeyed, strict=True))

@@ -1,9 +1,10 @@
+import unicodedata
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
-from mechlearn.tables.reading_in import columns_of, is_missing, one_dimensional, prepare, site_names
+from mechlearn.tables.reading_in import columns_of, encoding_of, is_missing, one_dimensional, prepare, site_names
 from site_tables import beside, small
 
 TABLE = small()
@@ -32,6 +33,8 @@ NO_TABLES = {
     "one column": (TABLE.x[:, 0], "Found shape"),
     "ragged": ({"a": [1.0], "b": [1.0, 2.0]}, "one length"),
     "no columns": ({}, "one length"),
+    "one name as number and text": ({1: [1.0], "1": [2.0]}, "'1' more than once"),
+    "lists in cells": ({"a": [1.0], "b": [[1.0, 2.0]]}, r"shape \(1, 2\) in 'b'"),
 }
 
 
@@ -83,6 +86,13 @@ def test_one_definition_of_missing():
     assert is_missing(columns_of({"a": texts})["a"]).tolist() == [False, *[True] * 6, False]
     moments = np.array([None, np.datetime64("NaT"), float("nan"), Decimal("NaN"), Decimal(1)], dtype=object)
     assert is_missing(moments).tolist() == [True] * 4 + [False]
+
+
+def test_spellings_of_unicode_are_one_category():
+    forms = [unicodedata.normalize(form, "K\u00f6ln") for form in ("NFC", "NFD")]
+    encoding = encoding_of(columns_of({"town": [*forms, "Bonn"]}))
+    assert encoding.names == ("town=Bonn", "town=K\u00f6ln")
+    assert encoding.encoded(columns_of({"town": forms})).tolist() == [[0, 1], [0, 1]]
 
 
 def test_types_of_pandas_survive():

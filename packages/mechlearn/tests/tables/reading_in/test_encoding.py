@@ -77,3 +77,20 @@ def test_all_refusals_are_one_list_with_the_options_that_mend_them():
         assert words in sentence
     with pytest.raises(ValueError, match=r"^Columns should hold numbers or categories\. Found dates in 'seen'"):
         encoding_of({"age": columns["age"], "seen": columns["seen"]})
+
+
+def test_of_many_texts_the_frequent_ones_are_categories():
+    rng = np.random.default_rng(0)
+    codes = np.array([f"code {place:03d}" for place in np.minimum(rng.geometric(0.05, size=600), 199)], dtype=object)
+    texts, counts = np.unique(codes.astype(str), return_counts=True)
+    assert len(texts) > 50
+    encoding = encoding_of({"code": codes})
+    (column,) = encoding.columns
+    often = counts[np.isin(texts, column.categories)]
+    assert len(often) <= 50
+    assert often.min() >= max(5, counts[~np.isin(texts, column.categories)].max())
+    rare = ~np.isin(codes.astype(str), column.categories)
+    assert (encoding.encoded({"code": codes}).sum(1) == ~rare).all()
+    notes = prepare({"code": codes}, rng.integers(2, size=600), np.arange(600) % 4).notes
+    said = f"code holds {len(texts)} texts: the {len(often)} most frequent are categories"
+    assert notes[0] == f"{said}, and {rare.sum()} rows have none of them."

@@ -82,3 +82,18 @@ def test_copies_at_other_sites_are_counted():
         notes = prepare(twice, np.tile(TABLE.y, 2), np.where(np.arange(2 * N) < N, site, (site + shift) % 4)).notes
         (said,) = [note for note in notes if COPIES in note]
         assert ("120 of them are at another site, which is then no new one." in said) == told
+
+
+def test_gaps_and_numbers_of_a_regression_that_say_the_target_are_said():
+    rng = np.random.default_rng(0)
+    filled = np.where(TABLE.y, rng.normal(size=N), np.nan)
+    filled[[np.argmax(TABLE.y == one) for one in (0, 1)]] = (1.0, np.nan)  # not only of one class, and not of all of it
+    (said,) = [note for note in prepare(beside(days=filled), TABLE.y, TABLE.site).notes if TELLING in note]
+    assert said.startswith(f"days {TELLING}: whether it is filled in has an AUC of 0.9")
+    target = TABLE.x[:, 0]
+    hours = 24 * target + 0.1 * rng.normal(size=N)
+    for column, told in ((hours, True), (np.where(rng.random(N) < 0.2, np.nan, -hours), True), (target + TABLE.x[:, 1], False)):
+        notes = prepare(beside(hours=column, a=TABLE.x[:, 2]), target, TABLE.site).notes
+        assert [note.split(", which")[0] for note in notes if TELLING in note] == (
+            [f"hours {TELLING}: alone it has a rank correlation of 1.000"] if told else []
+        )

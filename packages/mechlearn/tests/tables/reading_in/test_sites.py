@@ -27,3 +27,11 @@ def test_names_of_sites():
         "B",
     ]
     assert site_names(np.array([1.0, 2.5, np.nan])).tolist() == ["1", "2.5", "(missing)"]
+
+
+def test_a_text_that_means_nothing_names_no_site():
+    texts = np.array(["A", "NA", "nan", "NaT", "<NA>", "None", "nato"], dtype=object)
+    assert site_names(texts).tolist() == ["A", *["(missing)"] * 5, "nato"]
+    assert site_names(texts.astype(str)).tolist() == site_names(texts).tolist()
+    site = np.where(np.arange(len(TABLE.y)) == 5, "NA", TABLE.site.astype(str))
+    assert "1 rows name no site: they are one of their own." in prepare(TABLE.x, TABLE.y, site).notes

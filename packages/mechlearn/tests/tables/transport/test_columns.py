@@ -40,6 +40,17 @@ def test_tables_of_one_unit_have_no_note():
     assert sum(len(unit_ratios(made(seed))) for seed in range(100, 140)) == 0
 
 
+def test_sites_that_differ_by_any_factor_among_themselves_are_in_no_other_unit():
+    rng = np.random.default_rng(5)
+    site = np.repeat(np.arange(10), 30)
+    level = np.array([-3.8, *np.linspace(0, 1.9, 9)])
+    table = prepare({"size": np.exp(level[site] + 0.1 * rng.normal(size=300))}, rng.integers(2, size=300), site)
+    assert not unit_ratios(table)
+    near = np.where(site < 2, np.log(1.8), 0.0)  # no known factor, though 2.2046 is near
+    table = prepare({"days": np.exp(near + 0.1 * rng.normal(size=300))}, rng.integers(2, size=300), site)
+    assert not unit_ratios(table)
+
+
 def test_half_of_the_sites_or_three_of_them_settle_nothing():
     assert not unit_ratios(made(2, factor=10.0, at=range(5)))
     assert not unit_ratios(made(3, count=3, factor=10.0, at=(0,)))

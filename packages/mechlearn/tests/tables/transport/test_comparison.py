@@ -12,7 +12,7 @@ from mechlearn.tables.reading_in import prepare
 from mechlearn.tables.transport import Effort
 from mechlearn.tables.transport.evaluation import Trials, on_sites
 from mechlearn.tables.transport.learners import SIMPLE, Fit, Learner, predicted, simple_learners
-from mechlearn.tables.transport.plans import FEWER, FULL, LEAST, ONE, planned
+from mechlearn.tables.transport.plans import FEWER, FULL, LEAST, ONE, affordable, planned
 from mechlearn.tables.transport.scored import scored
 
 LINEAR = ("constant", "linear")
@@ -268,3 +268,26 @@ def test_a_short_budget_shrinks_grids_first_then_folds_and_says_so():
     assert "candidates have one setting each, with five folds of sites" in found.notes[0]
     assert sum(found.chosen.values()) == 5
     assert len(found.candidates["linear"].scores) == 30
+
+
+def test_what_the_least_plan_has_no_time_for_is_left_out_and_said():
+    simple = simple_learners(("constant", "linear", "boosting"), "regression", 0)
+    seconds = {"constant": 0.001, "linear": 0.01, "boosting": 3.0}
+    assert affordable(simple, [], 30, seconds, 1e4) == (simple, [])
+    kept, (said,) = affordable(simple, [], 30, seconds, 60.0)
+    assert [one.name for one in kept] == ["constant", "linear"]
+    assert said == "boosting is left out: one fit takes 3 seconds, and the budget is 60 for all. --budget gives more."
+    assert len(affordable(simple, [], 30, seconds, 1e-9)[0]) == 2
+    found = transport(*numbers(), effort=Effort(1e-6))
+    assert "boosting" not in found.candidates
+    assert any(note.startswith(("boosting is left out", "linear is left out")) for note in found.notes)
+
+
+def test_a_score_too_good_to_be_true_is_said():
+    x, y, group = numbers(count=3)
+    assert transport(x, y, group, simple=LINEAR).notes == ()
+    leak = np.column_stack([x, y - x[:, 1], x[:, 1]])  # of two columns, neither of which tells alone
+    first = transport(leak, y, group, simple=LINEAR).notes[0]
+    assert first.endswith(
+        "at sites not seen is too good to be true, perhaps: look whether an input is known only when the target is."
+    )

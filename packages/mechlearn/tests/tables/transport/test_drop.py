@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mechlearn.tables.reading_in import prepare
-from mechlearn.tables.transport.drop import drop, losses, parts
+from mechlearn.tables.transport.drop import Drop, drop, losses, parts
 from transport_oracles import drop_by_cells
 
 
@@ -86,3 +86,13 @@ def test_numbers_have_no_base_rate_and_what_was_not_predicted_no_drop():
     assert found.mean["base rate"] == 0
     assert found.sentence.startswith("Left-out sites are predicted about as well")
     assert drop(table, range(4), np.full(200, np.nan), table.x[:, 0], np.random.default_rng(0)) is None
+
+
+def test_a_loss_that_does_not_rise_is_not_said_to_rise():
+    def said(inputs, relation):
+        parts = {"base rate": 0.0, "inputs": inputs, "relation": relation}
+        return Drop({}, parts, dict.fromkeys(parts), ()).sentence
+
+    assert said(0.015, -0.025).startswith("The loss does not rise from random folds to left-out sites: its parts")
+    assert said(0.2, -0.05).startswith("The loss rises by 0.150 from random folds")
+    assert "no drop to split" in said(0.0, 0.001)

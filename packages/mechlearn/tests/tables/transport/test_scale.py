@@ -11,6 +11,7 @@ from mechlearn.tables.transport.learners import simple_learners
 from mechlearn.tables.transport.methods import independent
 from mechlearn.tables.transport.random_effects import Prior, SiteRows, effects, prior_of
 from mechlearn.tables.transport.room import room
+from mechlearn.tables.transport.scored import scored
 from mechlearn.tables.transport.scores import balanced_accuracy, calibration_slope, slope_of
 
 
@@ -75,3 +76,14 @@ def test_columns_that_others_make_up_are_left_out():
     kept = independent(every)
     assert len(kept) == 4
     assert np.linalg.matrix_rank(every[:, kept]) == 4
+
+
+def test_one_prediction_for_a_site_has_no_slope_and_nothing_to_cut():
+    rng = np.random.default_rng(3)
+    table = prepare(rng.normal(size=(90, 2)), rng.integers(2, size=90), np.repeat(["A", "B", "C"], 30))
+    rates = np.repeat([0.4, 0.5, 0.6], 30)
+    level = np.column_stack([1 - rates, rates])
+    found = scored(table, range(3), level, level)
+    assert (found.balanced, found.slope, found.mean) == (None, None, 0.5)
+    level[0] = (0.3, 0.7)
+    assert scored(table, range(3), level, level).balanced is not None

@@ -9,7 +9,7 @@ import json
 import platform
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -37,8 +37,8 @@ matched.loss.backward()           # model: a state to a coming one"""
 
 
 MATTERS = (
-    "kind", "target", "task", "environment", "test_environment", "privileged", "in_time", "trajectory", "time", "ahead", "drop",
-    "labelled", "budget", "seed",
+    "kind", "target", "task", "environment", "model", "candidates", "test_environment", "privileged", "in_time", "trajectory",
+    "time", "ahead", "drop", "labelled", "budget", "seed",
 )  # fmt: skip
 """Options that decide what the results on the way are."""
 
@@ -62,7 +62,7 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     question = Question(options.target or "", options.task, **settings, progress=progress, parts=parts)
     answer = _of_trajectories(options, question) if options.kind == "skips" else _of_table(options, question)
     code = {"agreement": CODE, "distill": None, "skips": STEPPED}[options.kind]
-    facts: dict[str, Any] = {**answer.facts, "command": _command(options), "code": code}
+    facts: dict[str, Any] = {**answer.facts, "command": command_of(options), "code": code}
     facts["notes"] = [f"Budget: {options.budget:g} minutes of computing, for all candidates together.", *facts["notes"]]
     model = replace(answer.model, facts={**answer.model.facts, "data": data})
     return replace(answer, model=model), in_order(facts)
@@ -111,8 +111,7 @@ def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
 
 def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Return a table's columns without those to drop and, if asked, without rows that have no target, and notes on both."""
-    from mechlearn.tables.reading import clear, column, read_part  # noqa: PLC0415
-    from mechlearn.tables.reading_in import refusals, refuse_all  # noqa: PLC0415
+    from mechlearn.tables.reading import column, read_part  # noqa: PLC0415
 
     loaded = read_part(options.file, (options.environment,) if options.environment else (), options.target)
     columns, notes = loaded.columns, loaded.notes
@@ -123,14 +122,33 @@ def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[s
     if not {*columns} - {options.target, options.environment}:
         found = f"none that {'--drop leaves' if options.drop else f'{options.file.name} has'}"
         raise ValueError(f"Something besides target and environment should be there to learn from. Found {found}. Keep some.")
-    inputs = {name: values for name, values in columns.items() if name not in (options.target, options.environment)}
-    unclear = {name: why for name, why in loaded.unclear.items() if name in columns}
-    clear(loaded._replace(unclear={name: why for name, why in unclear.items() if name not in inputs}))
-    refuse_all({**refusals({name: values for name, values in inputs.items() if name not in unclear}), **unclear})
+    _refuse(columns, {name: why for name, why in loaded.unclear.items() if name in columns}, options)
     if options.labelled:
         columns, left_out = _labelled(columns, options)
         notes += left_out
     return columns, notes
+
+
+def _refuse(columns: Mapping[str, Any], unclear: Mapping[str, str], options: argparse.Namespace) -> None:
+    """Reject all that cannot be used, target and inputs, in one list with the command that continues without it."""
+    from mechlearn.tables.reading_in import check_target, is_missing, refusals, refuse_all  # noqa: PLC0415
+
+    named, target = (options.target, options.environment), columns[options.target]
+    clear = {name: values for name, values in columns.items() if name not in named and name not in unclear}
+    refused = {**refusals(clear), **unclear}
+    drops = [word for name in refused if name not in named for word in ("--drop", name)]
+    try:
+        if options.target not in unclear:
+            check_target(target, options.target, options.task, gaps=options.labelled)
+    except ValueError as error:
+        refused[options.target] = str(error)
+    if not refused:
+        return
+    gone = is_missing(target)
+    mended = options.target not in refused or bool(gone.any() and not gone.all())
+    more = [*drops, "--labelled"] if mended and options.target in refused else drops
+    what = "Mend them, or leave all out" if mended else f"Mend {options.target}, and mend the others or leave them out"
+    refuse_all(refused, f"{what}: {command_of(options, more, path=str(options.file))}")
 
 
 def _of_table(options: argparse.Namespace, question: Question) -> Answer:
@@ -194,15 +212,21 @@ def _matching(pattern: str, columns: Mapping[str, Any], target: str, environment
     return found
 
 
-def _command(options: argparse.Namespace) -> str:
-    """The command that makes the same answer again, as a shell takes it; without a site's name where they are masked."""
-    words = ["mechlearn", "fit", options.kind, options.file.name]
+def command_of(options: argparse.Namespace, more: Sequence[str] = (), path: str | None = None) -> str:
+    """Return the command that makes the same answer again, as a shell takes it; without a site's name where they are masked.
+
+    Args:
+        options: of the command line.
+        more: further words of the command.
+        path: of the file; its name alone if None, as reports have it.
+    """
+    words = ["mechlearn", "fit", options.kind, path or options.file.name]
     for name in (*(name for name in MATTERS if name != "kind"), "anonymous"):
         value = getattr(options, name)
         if name == "test_environment" and value is not None and options.anonymous:
             value = "SITE"
         words += _option(f"--{name.replace('_', '-')}", value)
-    return shlex.join(words)
+    return shlex.join([*words, *more])
 
 
 def _option(flag: str, value: Any) -> list[str]:  # noqa: ANN401  # of any option

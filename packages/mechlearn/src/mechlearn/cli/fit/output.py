@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mechlearn.cli.common import shown
+from mechlearn.cli.common import plain, shown
 
 if TYPE_CHECKING:
     from mechlearn.tables.reports import Answer
@@ -101,15 +101,12 @@ def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     doubts = (reading_in.PLACEHOLDER, reading_in.SPELLINGS, reading_in.UNITS)
     said = (reading_in.CLASSES, reading_in.COPIES, reading_in.IDENTIFIERS, reading_in.TELLING, LEFT_OUT)
     told = (*said, *doubts, SHORT, ORDER, GUESSED)
-    print(answer.facts["sentence"])
-    for sentence in answer.facts["advice"]:
-        print(sentence)
-    for note in answer.facts["notes"]:
-        if any(words in note for words in told):
-            print(note)
+    notes = (note for note in answer.facts["notes"] if any(words in note for words in told))
+    for sentence in (answer.facts["sentence"], *answer.facts["advice"], *notes):
+        print(plain(sentence))
     unit = answer.facts["unit"]
     print(f"{unit[:1].upper()}{unit[1:]}, on what had no part in training:")
     places = "6.3f" if "skip" in answer.facts["candidates"][0] else "6.1f"
     for one in answer.facts["candidates"]:
-        print(f"  {one['name']:<34} {one['mean']:{places}}  worst {one['worst']:{places}}")
+        print(f"  {plain(one['name']):<34} {one['mean']:{places}}  worst {one['worst']:{places}}")
     print(f"report {content['report']}\nmodel  {content['model']}\n{seconds:.0f} s")

@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from mechlearn.cli.common import ensure_file, write_text
+from mechlearn.cli.common import ensure_file, plain, write_text
 
 KINDS = {"helps": "yes", "harms": "no", "as good": "open", "cannot tell": "open"}
 """The verdict's colour; the word always stands beside it."""
@@ -77,6 +77,7 @@ def template(name: str) -> jinja2.Template:
         loader=jinja2.PackageLoader("mechlearn.cli.fit", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_seen,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -84,6 +85,11 @@ def template(name: str) -> jinja2.Template:
     filters: dict[str, Any] = environment.filters
     filters.update(number=number, signed=signed)
     return environment.get_template(name)
+
+
+def _seen(value: object) -> object:
+    """A text without what a browser would obey; what a filter or the template has made is not touched."""
+    return plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def signed(value: float, places: int) -> str:

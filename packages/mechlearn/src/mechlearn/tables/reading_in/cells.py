@@ -18,8 +18,8 @@ MOSTLY, CODES = 0.9, 20
 """Share of numbers from which a column of texts is taken for one of numbers with cells to mend; different whole numbers up to
 which they may be codes instead, as a target's are classes."""
 
-NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
-"""Texts, in small letters, that say that an input is missing, in files and in frames; of targets and sites only "" does."""
+NOTHING = frozenset({"", "na", "n/a", "nan", "nat", "<na>", "null", "none"})
+"""Texts, in small letters, that say that an input or a site is missing, in files and in frames; of targets only "" does."""
 
 _PAIR = re.compile(r"\d+\s*/\s*\d+")
 """Two numbers in a cell, such as 130/85."""

@@ -1,5 +1,7 @@
 """A table's columns by name, whatever holds them, and one value for each row."""
 
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -18,21 +20,27 @@ def columns_of(X: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401, N803
         named = [(str(name), _input(values)) for name, values in X.items()]
     elif hasattr(X, "columns") or hasattr(X, "column_names"):
         names = list(getattr(X, "column_names", None) or X.columns)
-        repeated = sorted({str(name) for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(
-                f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them."
-            )
+        _check_names([str(name) for name in names])
         named = [(str(name), _input(X[name])) for name in names]
     else:
         matrix = _array(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if matrix.ndim != 2:
             raise TypeError(f"X should be a table: a data frame, columns by name or a matrix. Found shape {matrix.shape}.")
         named = [(f"x{index}", matrix[:, index]) for index in range(matrix.shape[1])]
+    _check_names([name for name, _ in named])
+    for name, values in named:
+        if values.ndim != 1:
+            raise ValueError(f"A column should hold one value for each row. Found shape {values.shape} in {name!r}. Split it.")
     lengths = {len(values) for _, values in named}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(f"A table should have columns of one length, above 0. Found lengths {sorted(lengths)}.")
-    return {name: _without_nothing(values) for name, values in named}
+    return {name: _as_texts(values) for name, values in named}
+
+
+def _check_names(names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
 
 
 def _input(values: Any) -> NDArray[Any]:  # noqa: ANN401
@@ -43,16 +51,21 @@ def _input(values: Any) -> NDArray[Any]:  # noqa: ANN401
     return np.array([None if gone else str(value) for value, gone in zip(found, is_missing(found), strict=True)], dtype=object)
 
 
-def _without_nothing(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a column with None for texts that say that nothing is there."""
+def _as_texts(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a column with None for texts that say that nothing is there, and texts in one of Unicode's forms (NFC)."""
     if values.dtype.kind not in "OU":
         return values
-    gone = np.array([isinstance(value, str) and value.strip().lower() in NOTHING for value in values], dtype=bool)
-    if not gone.any():
+    changed = {row: text for row, value in enumerate(values) if isinstance(value, str) and (text := _text(value)) != value}
+    if not changed:
         return values
     found = values.astype(object)
-    found[gone] = None
+    for row, text in changed.items():
+        found[row] = text
     return found
+
+
+def _text(value: str) -> str | None:
+    return None if value.strip().lower() in NOTHING else unicodedata.normalize("NFC", value)
 
 
 def _array(values: Any) -> NDArray[Any]:  # noqa: ANN401

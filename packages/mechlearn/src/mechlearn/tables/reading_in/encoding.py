@@ -24,6 +24,9 @@ from mechlearn.tables.reading_in.cells import (
 from mechlearn.tables.reading_in.columns import nearest
 from mechlearn.tables.reading_in.sites import named
 
+OFTEN, COVERED = 5, 0.5
+"""Rows from which a text is often there, and share of the rows that frequent texts should cover where there are many others."""
+
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}([T ]\d{1,2}:\d{2}.*)?$")
 """Of a date that is a text: in files only those that begin with the year are read as dates (`mechlearn.tables.reading`)."""
 
@@ -94,6 +97,8 @@ def _check_column(column: Column, table: Mapping[str, NDArray[Any]]) -> None:
 def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding:
     """Return how columns become numbers; constant ones too, since another site may know them otherwise.
 
+    Of a column of more texts the frequent ones are categories, and the others are none of them. No target is read.
+
     Args:
         columns: by name.
         most: categories of a column of texts.
@@ -101,9 +106,15 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
     refuse_all(refusals(columns, most))
     found: list[Column] = []
     for name, values in columns.items():
-        categories = None if kind(values) == "numbers" else tuple(sorted(counted(values)))
+        categories = None if kind(values) == "numbers" else tuple(sorted(frequent(counted(values), most)))
         found.append(Column(name, categories, bool(is_missing(values).any())))
     return Encoding(tuple(found))
+
+
+def frequent(counts: Counter[str], most: int = 50) -> dict[str, int]:
+    """Return the texts that become categories: all of a few, else the most frequent ones, each in `OFTEN` rows at least."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+    return {text: rows for text, rows in ordered if len(counts) <= most or rows >= OFTEN}
 
 
 def refusals(columns: Mapping[str, NDArray[Any]], most: int = 50) -> dict[str, str]:
@@ -123,8 +134,13 @@ def refusals(columns: Mapping[str, NDArray[Any]], most: int = 50) -> dict[str, s
     return found
 
 
-def refuse_all(sentences: Mapping[str, str]) -> None:
-    """Reject columns, all in one list, with the options that leave them out."""
+def refuse_all(sentences: Mapping[str, str], way_out: str | None = None) -> None:
+    """Reject columns, all in one list.
+
+    Args:
+        sentences: of each column.
+        way_out: the last line; the options of `mechlearn fit` that leave all out if None.
+    """
     if not sentences:
         return
     first = next(iter(sentences.values()))
@@ -132,7 +148,8 @@ def refuse_all(sentences: Mapping[str, str]) -> None:
         raise ValueError(first)
     drops = " ".join(f"--drop {shlex.quote(name)}" for name in sentences)
     listed = "\n".join(f"  {sentence}" for sentence in sentences.values())
-    raise ValueError(f"{len(sentences)} columns cannot be used as they are:\n{listed}\nMend them, or leave all out: {drops}")
+    last = way_out or f"Mend them, or leave all out: {drops}"
+    raise ValueError(f"{len(sentences)} columns cannot be used as they are:\n{listed}\n{last}")
 
 
 def _dates(name: str) -> str:
@@ -153,8 +170,8 @@ def _check_encodable(name: str, values: NDArray[Any], most: int) -> None:
     if len(counts) > most and all(map(is_number, counts)):
         found = f"texts of them in {name!r}, such as {next(iter(counts))!r}"
         raise ValueError(f"Numbers should be numbers. Found {found}. Convert them, or leave them out: --drop '{name}'.")
-    if len(counts) > most:
+    if sum(frequent(counts, most).values()) < COVERED * counts.total():
         raise ValueError(
-            f"A column of texts should hold at most {most} categories. Found {len(counts)} in {name!r}. "
-            f"Group them, or leave the column out: --drop '{name}'."
+            f"A column of texts should hold at most {most} categories, or {most} that half of the rows have. Found "
+            f"{len(counts)} in {name!r}. Group them, or leave the column out: --drop '{name}'."
         )

@@ -1,18 +1,19 @@
 """Sentences on a table: what was done to it, and what in it should be looked at."""
-# scikit-learn has no stubs
+# scipy has no stubs
 # pyright: reportMissingTypeStubs=false
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
+from scipy.stats import rankdata
 
-from mechlearn.tables.reading_in.cells import Numbers, as_numbers, is_missing, is_number, kind, numbers_rows
+from mechlearn.tables.reading_in.cells import Numbers, as_numbers, counted, is_missing, is_number, kind, numbers_rows
 from mechlearn.tables.reading_in.encoding import Encoding
-from mechlearn.tables.reading_in.sites import LEAST
+from mechlearn.tables.reading_in.sites import LEAST, nameless
 
 COPIES = "exact copies of others"
 """What the note on repeated rows says of them."""
@@ -46,7 +47,7 @@ def no_inputs(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list
     for name, values in columns.items():
         if _is_same(values, target) or _goes_with(_places(values), codes):
             notes.append(f"{name} {TELLING}, value by value. If it is known only when the target is, --drop '{name}'.")
-        elif (told := _filled_only(values, target, codes)) or (told := _ranks(values, codes)):
+        elif (told := _filled_only(values, target, codes)) or (told := _ranks(values, target, codes)):
             notes.append(f"{name} {TELLING}: {told}. If it is known only when the target is, --drop '{name}'.")
         elif numbers_rows(values):
             notes.append(f"{name} {IDENTIFIERS}, a whole number in each row and none of them twice. If it is, --drop '{name}'.")
@@ -66,8 +67,8 @@ def _places(values: NDArray[Any]) -> NDArray[np.int64]:
 CHANCE = 1e-6
 """How unlikely it should be that all rows with a filled cell have one class."""
 
-GOOD = 0.98
-"""AUC from which one column alone is too good to be true."""
+GOOD, FILLED = 0.98, 0.95
+"""AUC or rank correlation from which one column alone is too good to be true, and AUC from which its gaps alone are."""
 
 
 def _filled_only(values: NDArray[Any], target: NDArray[Any], codes: NDArray[np.int64]) -> str:
@@ -83,17 +84,29 @@ def _filled_only(values: NDArray[Any], target: NDArray[Any], codes: NDArray[np.i
     return ""
 
 
-def _ranks(values: NDArray[Any], codes: NDArray[np.int64]) -> str:
-    """In words, whether a column of numbers parts two classes nearly without an error."""
-    if codes.max() != 1 or kind(values) != "numbers":
+def _ranks(values: NDArray[Any], target: NDArray[Any], codes: NDArray[np.int64]) -> str:
+    """In words, whether a column's gaps or numbers part two classes, or order the target, nearly without an error."""
+    gone = is_missing(values)
+    if codes.max() == 1 and gone.any() and (good := _auc(codes, gone.astype(np.float64))) >= FILLED:
+        return f"whether it is filled in has an AUC of {good:.3f}, which is too good to be true"
+    known = ~gone
+    if kind(values) != "numbers" or known.sum() < LEAST or len(np.unique(codes[known])) < 2:
         return ""
-    numbers = as_numbers(values)
-    known = ~np.isnan(numbers)
-    if known.sum() < LEAST or len(np.unique(codes[known])) < 2:
-        return ""
-    found = float(roc_auc_score(codes[known], numbers[known]))
-    good = max(found, 1 - found)
-    return f"alone it has an AUC of {good:.3f}, which is too good to be true" if good >= GOOD else ""
+    numbers = as_numbers(values)[known]
+    if codes.max() == 1 and (good := _auc(codes[known], numbers)) >= GOOD:
+        return f"alone it has an AUC of {good:.3f}, which is too good to be true"
+    if codes.max() >= FEW_CLASSES and kind(target) == "numbers" and np.ptp(numbers) > 0:
+        good = abs(float(np.corrcoef(rankdata(numbers), rankdata(as_numbers(target)[known]))[0, 1]))
+        return f"alone it has a rank correlation of {good:.3f}, which is too good to be true" if good >= GOOD else ""
+    return ""
+
+
+def _auc(codes: NDArray[np.int64], numbers: Numbers) -> float:
+    """The AUC of a column of numbers for two classes, whichever is the higher one."""
+    count = int(codes.sum())
+    above = float(rankdata(numbers)[codes == 1].sum()) - count * (count + 1) / 2
+    found = above / (count * (len(codes) - count))
+    return max(found, 1 - found)
 
 
 FEW_CLASSES = 20
@@ -134,8 +147,16 @@ def notes_on(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: ND
                 f"{column.name} holds numbers ({', '.join(numbers[:5])}) and texts: taken as {len(column.categories or ())} "
                 "categories."
             )
-    if is_missing(labels).any():
-        notes.append(f"{int(is_missing(labels).sum())} rows name no site: they are one of their own.")
+    for column in encoding.columns:
+        counts = counted(columns[column.name]) if column.categories is not None else Counter[str]()
+        if len(counts) > len(column.categories or ()):
+            often = column.categories or ()
+            rest = counts.total() - sum(counts[text] for text in often)
+            first = f"{column.name} holds {len(counts)} texts: the {len(often)} most frequent are categories"
+            notes.append(f"{first}, and {rest} rows have none of them.")
+    gone = int(nameless(labels).sum())
+    if gone:
+        notes.append(f"{gone} rows name no site: they are one of their own.")
     if x.shape[1] > len(x):
         notes.append(f"{x.shape[1]} columns for {len(x)} rows: more columns than rows, so little can be told apart.")
     return notes

@@ -90,9 +90,11 @@ def prepare(
     names, small = pooled(named) if compared else (named, [])
     sites, site = np.unique(names, return_inverse=True)
     if compared and len(sites) < 2:
+        count = len(np.unique(named))
+        found = "one site" if count == 1 else f"{count} sites, all with fewer"
         raise ValueError(
-            f"Sites are compared, so there should be at least two of {LEAST} rows. Found {len(np.unique(labels.astype(str)))} "
-            "in all. Name the column that says where a row comes from; with one source, any pooled model will do."
+            f"Sites are compared, so there should be at least two of {LEAST} rows. Found {found}. Name another column that "
+            "says where a row comes from; with one source, any pooled model will do."
         )
     encoding = encoding_of(columns)
     order = np.argsort(site, kind="stable")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechlearn.tables.reading_in.cells import is_missing
+from mechlearn.tables.reading_in.cells import NOTHING, is_missing
 
 LEAST = 20
 """Rows below which a site is too small to be asked on its own."""
@@ -18,13 +18,18 @@ SMALL = "(small sites)"
 def site_names(labels: NDArray[Any]) -> NDArray[Any]:
     """Return what the rows' sites are called: "(missing)" where none is named, and 1.0 is 1.
 
-    An empty text names none. Spellings of one text that Unicode takes for the same are one site. Where a site is really called
-    "(missing)" the rows without one are "(no site)".
+    Spellings of one text that Unicode takes for the same are one site. Where a site is really called "(missing)" the rows
+    without one are "(no site)".
     """
-    gone = is_missing(labels) | np.array([isinstance(label, str) and not label.strip() for label in labels], dtype=bool)
-    names = [None if lost else named(label) for label, lost in zip(labels, gone, strict=True)]
+    names = [None if lost else named(label) for label, lost in zip(labels, nameless(labels), strict=True)]
     nowhere = "(no site)" if "(missing)" in names else "(missing)"
     return np.array([nowhere if name is None else name for name in names])
+
+
+def nameless(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return (n,) True where a row names no site: it is missing, or a text that means nothing, as an input's would."""
+    texts = [isinstance(label, str) and label.strip().lower() in NOTHING for label in labels]
+    return is_missing(labels) | np.array(texts, dtype=bool)
 
 
 def named(label: object) -> str:

@@ -1,5 +1,6 @@
 """Sentences on values that are perhaps not what they seem: codes for missing, sites in other units, categories spelt twice."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -139,7 +140,7 @@ def spellings(encoding: Encoding, classes: tuple[Any, ...] | None, sites: Sequen
 def _alike(what: str, names: Sequence[str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(" ".join(name.split()).casefold(), []).append(name)
+        groups.setdefault(" ".join(unicodedata.normalize("NFC", name).split()).casefold(), []).append(name)
     twice = [" and ".join(repr(name) for name in group) for group in groups.values() if len(group) > 1]
     if not twice:
         return []

@@ -193,4 +193,4 @@ def _in_folds(sentence: str, together: bool) -> str:
 def _advice(verdict: Verdict, method: str) -> str:
     if verdict.word == "helps":
         return f"Keep recording these columns for training, and use {verdict.method}: it does not need them to predict."
-    return f"Leave the privileged columns, and use the {method}: it needs none of them."
+    return f"You need not collect these columns: use the {method}."

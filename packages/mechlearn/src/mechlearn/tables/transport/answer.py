@@ -83,11 +83,15 @@ class Transport:
         return NAMES[self.task][1]
 
     @property
+    def asked(self) -> str:
+        """Return the candidate whose score is predicted: the person's own if there is one, else the best simple one."""
+        mine = [name for name in self.own if name not in METHODS]
+        return mine[0] if len(mine) == 1 else YARDSTICK
+
+    @property
     def sentences(self) -> list[str]:
         """Return the verdict: what to expect, each further candidate beside the best simple one, the room, labelled rows."""
-        mine = [name for name in self.own if name not in METHODS]
-        asked = mine[0] if len(mine) == 1 else YARDSTICK
-        return [_expected(self, asked, self.candidates[asked]), *_compared(self), _room(self), *_labelled(self)]
+        return [_expected(self, self.asked, self.candidates[self.asked]), *_compared(self), _room(self), *_labelled(self)]
 
     @property
     def verdict(self) -> str:
@@ -108,11 +112,11 @@ class Transport:
         lines = [f"{score + ' at':<{width}}  left-out sites  the next one [90 %]  random folds     gap  {error}"]
         for name, one in self.candidates.items():
             interval = _bracket(one.next_site).strip() or "none"
-            gap = 0.0 if abs(one.gap) < 0.005 else one.gap  # no -0.00
-            numbers = f"{one.mean:14.2f}  {interval:>19}  {one.random:12.2f}  {gap:6.2f}  {one.error:.3g}"
+            known = f"{_number(one.mean):>14}  {interval:>19}  {_number(one.random):>12}  {_number(one.gap):>6}"
+            numbers = f"{known}  {f'{one.error:.3g}' if math.isfinite(one.error) else 'none'}"
             lines.append(f"{name:<{width}}  {numbers}")
-        worst = ", ".join(f"{name} ({value:.2f})" for name, value in self.candidates[YARDSTICK].worst)
-        return [*lines, f"Worst sites of {YARDSTICK}: {worst or 'unknown'}.", *_curve_lines(self)]
+        worst = ", ".join(f"{name} ({value:.2f})" for name, value in self.candidates[self.asked].worst)
+        return [*lines, f"Worst sites of {self.asked}: {worst or 'unknown'}.", *_curve_lines(self)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -202,13 +206,12 @@ def _labelled(found: Transport) -> list[str]:
     if point is None:
         return []
     rows = f"{'Twenty' if point.rows == 20 else point.rows} labelled rows of a new site"
-    gain = f"{rows} would be worth {point.gain:+.1f} points{_points(point.interval)}"
-    error = NAMES[found.task][1]
-    if round(point.gain, 1) <= 0 and point.relief >= 0.01:
-        return [f"{rows} would not move its {found.score_name}, and lower its {error} by {100 * point.relief:.0f} %."]
-    if round(point.gain, 1) <= 0:
-        return [f"{rows} would be worth nothing."]
-    return [f"{gain}."]
+    relief = f"lower its {NAMES[found.task][1]} by {100 * point.relief:.0f} %" if point.relief >= 0.01 else ""
+    if round(point.gain, 1) == 0:
+        said = f"not move its {found.score_name}, but would {relief}" if relief else "be worth nothing"
+    else:
+        said = f"be worth {point.gain:+.1f} points{_points(point.interval)}{relief and ', and would '}{relief}"
+    return [f"{rows} would {said}."]
 
 
 def _curve_lines(found: Transport) -> list[str]:
@@ -220,6 +223,11 @@ def _curve_lines(found: Transport) -> list[str]:
     for name, points in found.curve.points.items():
         lines.append(f"{name:<38}" + "".join(f"{one.gain:>+8.1f}" for one in points))
     return lines
+
+
+def _number(value: float) -> str:
+    """Two decimals, without -0.00."""
+    return "none" if not math.isfinite(value) else f"{0.0 if abs(value) < 0.005 else value:.2f}"
 
 
 def _bracket(interval: Interval | None) -> str:

@@ -17,8 +17,8 @@ FACTORS = {
 }  # fmt: skip
 """Ratios of units that are often mixed up, with what they may be."""
 
-FEWEST = 4
-"""Sites from which on one can tell."""
+FEWEST, UNSURE = 4, float(np.log(2.5))
+"""Sites from which on one can tell, and three standard errors of a ratio's logarithm above which nearly any factor fits."""
 
 
 class Ratio(NamedTuple):
@@ -59,7 +59,7 @@ def unit_ratios(table: Table) -> list[Ratio]:
     """Return columns whose values at fewer than half of the sites are a known factor of those at the others.
 
     A site is its median logarithm. Both groups are narrower than half of the distance between them, which the factor explains
-    within three standard errors.
+    within three standard errors and an eighth.
     """
     sites = [site for site, name in enumerate(table.sites) if name != SMALL]
     found: list[Ratio] = []
@@ -88,7 +88,9 @@ def _ratio(away: NDArray[np.float64], column: str, sites: Sequence[str]) -> Rati
     if len(there) >= len(others) or max(np.ptp(there), np.ptp(others)) > distance / 2:
         return None
     error = 3 * float(others.std()) * np.sqrt(1 / len(there) + 1 / len(others)) + 0.03
-    near = [one for one in FACTORS if abs(distance - np.log(one)) < min(error, distance / 4)]
+    if error > UNSURE:
+        return None
+    near = [one for one in FACTORS if abs(distance - np.log(one)) < min(error, distance / 8)]
     near.sort(key=lambda one: abs(distance - np.log(one)))
     named = tuple(sites[int(place)] for place in np.sort(order[cut:]))
     return Ratio(column, named, float(np.exp(distance)), tuple(near)) if near else None

@@ -18,7 +18,7 @@ from mechlearn.tables.transport.evaluation import YARDSTICK, Prediction, Trials,
 from mechlearn.tables.transport.folds import held_out, of_sites
 from mechlearn.tables.transport.labelled import labelled_rows
 from mechlearn.tables.transport.learners import DEFAULT, own_learners, simple_learners
-from mechlearn.tables.transport.plans import FULL, planned, processes, seconds_each, told_of
+from mechlearn.tables.transport.plans import FULL, affordable, planned, processes, seconds_each, told_of
 from mechlearn.tables.transport.room import room
 from mechlearn.tables.transport.scored import scored
 from mechlearn.tables.transport.scores import NAMES
@@ -28,7 +28,8 @@ class Effort(NamedTuple):
     """How much may be fitted, and who is told.
 
     Attributes:
-        budget: seconds of fitting; if it is short, grids shrink first, then folds, and a note says so. None for no limit.
+        budget: seconds of fitting; if it is short, grids shrink first, then folds, then the slowest simple candidates go, and a
+            note says so. None for no limit.
         jobs: processes that fit at once; None for all cores where fitting takes long. Results do not depend on it.
         progress: called with how many of how many fits are done.
     """
@@ -45,6 +46,9 @@ class Effort(NamedTuple):
 
 
 EVERYTHING = Effort()
+
+TOO_GOOD = 0.98
+"""AUC or R squared at left-out sites from which one should look for a leak."""
 
 
 def transport(
@@ -104,10 +108,12 @@ def transport_table(
     undefined = _undefined(table, sites)
     places, *streams = [np.random.default_rng([seed, place]) for place in range(6)]
     simples, own = simple_learners(simple, table.task, seed % 2**32), own_learners(candidates, table.task, seed % 2**32)
-    plan, expected, jobs = FULL, 0.0, effort.jobs or 1
+    plan, expected, jobs, left_out = FULL, 0.0, effort.jobs or 1, list[str]()
     if effort.budget is not None or effort.jobs is None:
         seconds = seconds_each(table, [*simples, *own], sites, frame)
-        plan, expected = planned(simples, own, len(sites), seconds, effort.budget or np.inf)
+        budget = effort.budget or np.inf
+        simples, left_out = affordable(simples, own, len(sites), seconds, budget)
+        plan, expected = planned(simples, own, len(sites), seconds, budget)
         jobs = effort.jobs or processes(expected)
     simples, own = [plan.thinned(one) for one in simples], [plan.thinned(one) for one in own]
     total = sum(plan.fits(one, len(sites), one in simples) for one in (*simples, *own))
@@ -128,7 +134,7 @@ def transport_table(
     failed = tuple(dict.fromkeys(one for trial in trials for one in trial.failures))
     said, names = (*_chosen_by_rows(table), *undefined, *_others(table)), tuple(table.sites[site] for site in sites)
     notes = [*notes_on_units(unit_ratios(table)), *notes_on_second_level(second_level(table), len(sites))]
-    said = (*notes, *told_of(plan, expected, effort.budget), *said)
+    said = (*_too_good(table, best[YARDSTICK].mean), *notes, *told_of(plan, expected, effort.budget), *left_out, *said)
     means, event = _means(table, sites, unseen)
     if effort.progress is not None:
         effort.progress(total, total)  # small tables need fewer fits than were expected
@@ -183,6 +189,16 @@ def _undefined(table: Table, sites: Sequence[int]) -> list[str]:
     what = "class" if table.task == "classification" else "value of the target"
     told = f"holds one {what}: its {first} is undefined, and its {second} is what is known of it"
     return [f"Site {name} {told}." for name in names]
+
+
+def _too_good(table: Table, mean: float) -> list[str]:
+    """Return a sentence where left-out sites are predicted better than is likely without a leak."""
+    if not mean >= TOO_GOOD:  # nor where it is NaN
+        return []
+    return [
+        f"An {NAMES[table.task][0]} of {mean:.2f} at sites not seen is too good to be true, perhaps: look whether an input is "
+        "known only when the target is."
+    ]
 
 
 def _others(table: Table) -> list[str]:

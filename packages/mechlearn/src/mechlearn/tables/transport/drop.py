@@ -78,7 +78,9 @@ class Drop:
         key = "relation" if largest == "relation" else "inputs"
         named = [one.name for one in sorted(self.columns, key=lambda one: -getattr(one, key)) if getattr(one, key) > 0.002][:3]
         of = f", above all of {', '.join(named)}" if named and largest != "base rate" else ""
-        return f"The loss rises by {total:+.3f} from random folds to left-out sites ({parts}): mostly {largest}{of}."
+        if total <= 0.005:
+            return f"The loss does not rise from random folds to left-out sites: its parts make up for each other ({parts})."
+        return f"The loss rises by {total:.3f} from random folds to left-out sites ({parts}): mostly {largest}{of}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -113,14 +113,30 @@ def planned(
     simple: Sequence[Learner], own: Sequence[Learner], sites: int, seconds: Mapping[str, float], budget: float
 ) -> tuple[Plan, float]:
     """Return the fullest plan within a budget of seconds, or the least one, and how long one process takes for it."""
-    expected = 0.0
     for plan in PLANS:
-        expected = sum(plan.fits(one, sites, True) * seconds[one.name] for one in simple)
-        expected += sum(plan.fits(one, sites, False) * plan.cost(one) * seconds[one.name] for one in own)
-        expected += plan.room_fits(sites) * max(seconds[one.name] for one in simple)
+        expected = _expected(plan, simple, own, sites, seconds)
         if expected <= budget:
             return plan, expected
-    return PLANS[-1], expected
+    return PLANS[-1], _expected(PLANS[-1], simple, own, sites, seconds)
+
+
+def affordable(
+    simple: Sequence[Learner], own: Sequence[Learner], sites: int, seconds: Mapping[str, float], budget: float
+) -> tuple[list[Learner], list[str]]:
+    """Return the simple candidates that the least plan has time for, two at least, and a sentence for each that is left out."""
+    kept, said = list(simple), list[str]()
+    while len(kept) > 2 and _expected(LEAST, kept, own, sites, seconds) > budget:
+        slowest = max(kept, key=lambda one: seconds[one.name])
+        kept.remove(slowest)
+        spent = f"one fit takes {seconds[slowest.name]:.2g} seconds, and the budget is {budget:.3g} for all"
+        said.append(f"{slowest.name} is left out: {spent}. --budget gives more.")
+    return kept, said
+
+
+def _expected(plan: Plan, simple: Sequence[Learner], own: Sequence[Learner], sites: int, seconds: Mapping[str, float]) -> float:
+    expected = sum(plan.fits(one, sites, True) * seconds[one.name] for one in simple)
+    expected += sum(plan.fits(one, sites, False) * plan.cost(one) * seconds[one.name] for one in own)
+    return expected + plan.room_fits(sites) * max(seconds[one.name] for one in simple)
 
 
 def told_of(plan: Plan, expected: float, budget: float | None) -> list[str]:

@@ -28,8 +28,9 @@ class Scored:
         gap: `random` less `mean`: what random folds promise too much.
         gap_interval: of the mean gap over sites.
         cross_validation: the score of all rows together on random folds, as one usually looks at it.
-        balanced: balanced accuracy over the rows of left-out sites, cut at the classes' shares; None of numbers.
-        slope: of calibration there, below 1 where the candidate is too sure.
+        balanced: balanced accuracy over the rows of left-out sites, cut at the classes' shares; None of numbers, and where all
+            rows of a site have one prediction.
+        slope: of calibration there, below 1 where the candidate is too sure; None where `balanced` has nothing to cut.
     """
 
     scores: Mapping[str, float | None]
@@ -81,6 +82,7 @@ def scored(table: Table, sites: Sequence[int], said: Prediction, mixed: Predicti
     known = [value for value in scores.values() if value is not None]
     lost = [value for value in errors.values() if value is not None]
     apart = np.flatnonzero(np.isin(table.site, sites))
+    varies = any(bool((said[own] != said[own[0]]).any()) for own in rows.values())  # else it says where a row is, no more
     pairs = [(value, scores[name]) for name, value in randomly.items()]
     gaps = [value - other for value, other in pairs if value is not None and other is not None]
     return Scored(
@@ -94,8 +96,8 @@ def scored(table: Table, sites: Sequence[int], said: Prediction, mixed: Predicti
         _mean(gaps),
         mean_over_sites(gaps),
         score(table.labels, mixed),
-        balanced_accuracy(table.labels[apart], said[apart]),
-        calibration_slope(table.labels[apart], said[apart]),
+        balanced_accuracy(table.labels[apart], said[apart]) if varies else None,
+        calibration_slope(table.labels[apart], said[apart]) if varies else None,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import shlex
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -13,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mechlearn.cli.common import OUT, UsageError, ensure_file, print_json, shown, write_text
-from mechlearn.cli.fit.inputs import columns_of_file
+from mechlearn.cli.common import OUT, UsageError, ensure_file, plain, print_json, shown, write_text
+from mechlearn.cli.fit.inputs import columns_of_file, command_of
 from mechlearn.cli.fit.output import teller
 
 if TYPE_CHECKING:
@@ -38,19 +37,19 @@ def answer_sites(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     from mechlearn.cli.fit.sites.page import sites_page  # noqa: PLC0415  # needed from here on only
 
-    facts = {"target": options.target, "command": _command(options), "features": _audit(table)}
+    facts = {"target": options.target, "command": command_of(options), "features": _audit(table)}
     write_text(path, sites_page(found, facts))
     if options.json:
         print_json({**found.as_dict(), "features": facts["features"], "report": shown(path)})
         return 0
-    print(found)
+    print(plain(str(found)))
     print(f"report {shown(path)}\n{time.perf_counter() - start:.0f} s")
     return 0
 
 
 def _asked(options: argparse.Namespace) -> tuple[Transport, Table]:
     from mechlearn.tables.reading import column  # noqa: PLC0415  # needed from here on only
-    from mechlearn.tables.reading_in import SMALL, check_cells, check_target, prepare  # noqa: PLC0415
+    from mechlearn.tables.reading_in import SMALL, check_target, prepare  # noqa: PLC0415
     from mechlearn.tables.saving.parts import NOWHERE  # noqa: PLC0415
     from mechlearn.tables.transport import DEFAULT, SIMPLE, Effort, order_of, transport_table  # noqa: PLC0415
 
@@ -63,7 +62,6 @@ def _asked(options: argparse.Namespace) -> tuple[Transport, Table]:
         target, sites = column(columns, options.target), column(columns, options.environment)
         inputs = {name: values for name, values in columns.items() if name not in (options.target, options.environment)}
         check_target(target, options.target, options.task)
-        check_cells(inputs)
         table = prepare(inputs, target, sites, options.task)
         if options.anonymous:
             masked = tuple(f"site {place + 1}" if name != SMALL else name for place, name in enumerate(table.sites))
@@ -122,15 +120,3 @@ def model_of(where: str) -> Any:  # noqa: ANN401  # of any library
         return found() if callable(found) and not (hasattr(found, "fit") and not isinstance(found, type)) else found
     except Exception as error:  # of anybody's code
         raise ValueError(f"{FORM}, that can be imported. Found {where!r}: {type(error).__name__}: {error}.") from error
-
-
-def _command(options: argparse.Namespace) -> str:
-    """The command that makes the same answer again."""
-    words = ["mechlearn", "fit", "sites", options.file.name]
-    for name in ("target", "task", "environment", "model", "budget", "seed"):
-        value = getattr(options, name)
-        words += [] if value is None else [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
-    for name in ("drop", "candidates"):
-        words += [word for one in getattr(options, name) or () for word in (f"--{name}", one)]
-    words += [f"--{name}" for name in ("labelled", "anonymous") if getattr(options, name)]
-    return shlex.join(words)

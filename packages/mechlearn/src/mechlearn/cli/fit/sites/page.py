@@ -51,13 +51,13 @@ def sites_page(found: Transport, facts: Mapping[str, Any]) -> str:
 
 
 def _shown(found: Transport) -> list[str]:
-    """The yardstick, a person's own, and the best other candidate: three at most."""
+    """The candidate that the verdict predicts, the yardstick, and the best other candidate: three at most."""
     means = {name: one.mean for name, one in found.candidates.items() if math.isfinite(one.mean)}
     first = next(iter(found.candidates))
     same = found.candidates[first].scores  # the best simple candidate's dots would hide those of the one that it always is
     others = [name for name in means if name not in (first, found.kept, "constant") and found.candidates[name].scores != same]
     others.sort(key=lambda name: -means[name])
-    return [*dict.fromkeys([first, *found.own[:1], *others])][:3]
+    return [*dict.fromkeys([found.asked, first, *found.own[:1], *others])][:3]
 
 
 def forest(found: Transport, shown: Sequence[str]) -> dict[str, Any]:
