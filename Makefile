@@ -118,8 +118,8 @@ wheel: $(STAMP)
 	$(BIN)/python packages/zoo/tests/wheels.py build/wheel $(PYTHON)
 
 # Each package and extra, from wheel and from sdist, in an empty environment of each Python; every command is run there once.
-matrix: $(STAMP)
-	$(BIN)/python tools/matrix.py build/matrix --python $(PYTHONS)
+matrix:
+	$(PYTHON) tools/matrix.py build/matrix --python $(PYTHONS)
 
 # Makes the first seed of every record again and says whether it still gives the recorded rows. Hours; it goes on where it was.
 verify: $(STAMP)

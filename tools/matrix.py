@@ -2,6 +2,7 @@
 
 Builds a wheel and an sdist of each package, installs the library alone, each extra and each package into environments that hold
 nothing else, and runs every command once: it works, or ends in one sentence. Prints a table with one row per environment.
+All have the versions of constraints.txt, and the library alone also the lowest that it promises and the newest there are.
 `--quick` is what CI has: the library from wheel and sdist, one extra, the three wheels. Without it, a few hours.
 """
 
@@ -45,7 +46,7 @@ class Place:
         name: what is installed, such as "mechlearn[tables] wheel".
         package: of `PACKAGES`.
         extra: of the package; "" for none.
-        kind: "wheel" or "sdist".
+        kind: "wheel", "sdist", or a wheel with the "lowest" or the "newest" versions of what it depends on.
     """
 
     name: str
@@ -59,7 +60,8 @@ def places() -> Iterator[Place]:
     for package in PACKAGES:
         project = tomllib.loads((ROOT / "packages" / package / "pyproject.toml").read_text())["project"]
         for extra in ("", *project.get("optional-dependencies", {})):
-            for kind in ("wheel",) if extra else ("wheel", "sdist"):
+            versions = ("lowest", "newest") if package == "mechlearn" else ()
+            for kind in ("wheel",) if extra else ("wheel", "sdist", *versions):
                 yield Place(f"{project['name']}{f'[{extra}]' if extra else ''} {kind}", package, extra, kind)
 
 
@@ -104,15 +106,26 @@ def tried(place: Place, files: dict[tuple[str, str], Path], folder: Path, python
     shutil.rmtree(venv, ignore_errors=True)
     subprocess.run([python, "-m", "venv", venv], check=True)
     others = [str(files[name, "wheel"]) for name in PACKAGES if place.package == "zoo" and name != "zoo"]
-    own = f"{files[place.package, place.kind]}{f'[{place.extra}]' if place.extra else ''}"
-    pip = [venv / "bin/pip", "install", "--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt"]
-    installed = subprocess.run([*pip, own, *others], capture_output=True, text=True, check=False)
+    own = f"{files[place.package, 'sdist' if place.kind == 'sdist' else 'wheel']}{f'[{place.extra}]' if place.extra else ''}"
+    pip = [venv / "bin/pip", "install", "--quiet", "--no-compile", own, *others, *_versions(place)]
+    installed = subprocess.run(pip, capture_output=True, text=True, check=False)
     if installed.returncode:
         return [f"pip install: {installed.stderr.strip().splitlines()[-1]}"]
     try:
         return [*checked(venv, place, folder)]
     finally:
         shutil.rmtree(venv, ignore_errors=True)
+
+
+def _versions(place: Place) -> list[str]:
+    """Return pip's words for the versions of what a package depends on."""
+    if place.kind == "newest":
+        return ["--upgrade"]
+    if place.kind != "lowest":
+        return ["--constraint", str(ROOT / "constraints.txt")]
+    project = tomllib.loads((ROOT / "packages" / place.package / "pyproject.toml").read_text())["project"]
+    bounds = (re.match(r"([\w-]+)>=([\d.]+)", word) for word in project["dependencies"])
+    return [f"{name}=={low if '.' in low else f'{low}.0'}.*" for name, low in (bound.groups() for bound in bounds if bound)]
 
 
 def checked(venv: Path, place: Place, folder: Path) -> Iterator[str]:
@@ -141,6 +154,8 @@ def checked(venv: Path, place: Place, folder: Path) -> Iterator[str]:
     yield from _commands(place, told, works)
     if place.package == "mechlearn":
         yield from works("python", "-c", TRAIN)
+        said = "" if place.extra else told("python", "-c", "import mechlearn.tables")[1]
+        yield from () if place.extra or "pip install 'mechlearn[tables]'" in said else (f"import mechlearn.tables: {said}",)
     if "tables" in (place.extra, *(("tables",) if place.package == "zoo" else ())):
         _table(work / "data.csv")
         asked = ("--target", "y", "--environment", "site", "--budget", "0.1", "--out", "fit")
@@ -162,17 +177,24 @@ def _commands(place: Place, told, works) -> Iterator[str]:  # noqa: ANN001  # fu
             status, said = told("mechlearn", name)
             if (status, said.count("\n"), "pip install mechlearn-zoo" in said) != (1, 1, True):
                 yield f"mechlearn {name}: {said.strip()[-200:]}"
-        for words in (("fit", "sites", "x.csv"), ("predict", "x", "x.csv")):  # without the extra, or without the file
+        asked = ("--target", "y", "--environment", "site")
+        for words in (("fit", "sites", "x.csv", *asked), ("predict", "x", "x.csv")):  # without the extra, or without the file
             status, said = told("mechlearn", *words)
-            if not status or said.count("\n") != 1 or "Traceback" in said or "-e " in said:
+            named = place.extra or words[0] == "predict" or "pip install 'mechlearn[tables]'" in said
+            if not (status and named) or said.count("\n") != 1 or "Traceback" in said or "-e " in said:
                 yield f"mechlearn {' '.join(words)}: {said.strip()[-200:]}"
         return
     program = "mechlearn" if place.package == "zoo" else "claimlab"
     for name in ELSEWHERE[:-1] if place.package == "claimlab" else ELSEWHERE:
         yield from works(program, name, "--help")
         status, said = told(program, name, "nothing-of-this-name")
-        if "Traceback" in said or "no command should end like this" in said:
+        if "Traceback" in said or "command should end like this" in said:
             yield f"{program} {name}: {said.strip()[-200:]}"
+
+
+def runs(python: str) -> bool:
+    """Return whether an interpreter is there and starts: a shim may stand for one that is not installed."""
+    return bool(shutil.which(python)) and subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
 def _table(path: Path) -> None:
@@ -198,7 +220,7 @@ def main(words: Sequence[str] | None = None) -> int:
     print(f"{sizes}\n" + "".join(f"FAULT {fault}\n" for fault in faults), flush=True)
     bad = bool(faults)
     for python in options.python:
-        if shutil.which(python) is None:
+        if not runs(python):
             print(f"| {python} | not installed, not tried | | |", flush=True)
             continue
         for place in places():

@@ -8,6 +8,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from mechlearn.arguments import (
     check_all_finite,
+    check_data,
     check_decay,
     check_floats,
     check_generator,
@@ -166,6 +167,9 @@ def test_generators_are_on_the_tensors_device():
 @pytest.mark.parametrize(
     ("check", "value", "found"),
     [
+        (check_data, torch.ones(3, device="meta"), r"hold data\. Found a tensor on the device meta\. Move the data"),
+        (check_data, torch.ones(3).to_sparse(), r"be dense\. Found torch\.sparse_coo\. Call \.to_dense"),
+        (check_data, torch.nested.nested_tensor([torch.ones(3)], layout=torch.jagged), r"be dense\. Found a nested one"),
         (check_ids, torch.ones(3, dtype=torch.int64, device="meta"), "hold data. Found a tensor on the device meta"),
         (check_mask, torch.ones(3, dtype=torch.bool, device="meta"), "hold data. Found a tensor on the device meta"),
         (check_floats, torch.ones(3).to_sparse(), r"be dense\. Found torch\.sparse_coo"),
@@ -179,7 +183,7 @@ def test_generators_are_on_the_tensors_device():
 )
 def test_what_torch_would_misread_is_refused_at_the_door(as_installed, check, value, found):
     with pytest.raises(TypeError, match=rf"`x` should {found}"):
-        check("x", value, 3)
+        check("x", value, *(() if check is check_data else (3,)))
 
 
 def test_a_number_that_no_tensor_counts_to_is_refused(as_installed):
@@ -208,6 +212,7 @@ def test_an_int_that_torch_cannot_take_as_a_number_is_refused(as_installed, chec
         (torch.ones(4), ValueError, r"Found shape \(4,\)\. Do this\."),
         (torch.tensor(1.0), ValueError, r"Found shape \(\)\. Do this\."),
         (torch.ones(3).to_sparse(), TypeError, "Found a tensor that is torch.sparse_coo"),
+        (torch.ones(3, device="meta"), TypeError, "Found a tensor that is on the device meta"),
     ],
 )
 def test_what_a_users_function_returned_is_named(as_installed, found, error, sentence):

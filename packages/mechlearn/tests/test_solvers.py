@@ -107,3 +107,29 @@ def test_a_vector_that_is_no_number_has_no_solution():
     assert bool(found.isnan().all())
     with pytest.raises(TypeError, match=r"Found torch\.int64 at 0"):
         conjugate_gradients(lambda parts: parts, [torch.ones(3, dtype=torch.int64)], 3)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    "solve", [lambda *given: conjugate_gradients(*given, 3), lambda *given: neumann_series(*given, 3, 0.1)]
+)
+@pytest.mark.parametrize(
+    ("image", "sentence"),
+    [
+        (None, r"should return a tuple of 1 tensors, the parts of a vector\. Found NoneType"),
+        (torch.ones(2), "Found Tensor"),
+        ((torch.ones(2), torch.ones(2)), "Found 2 of them"),
+        ((None,), r"should return for each part a tensor like it, shape \(2,\)\. Found None"),
+        ((torch.ones(3),), r"Found shape \(3,\)"),
+        ((torch.ones(2, dtype=torch.int64),), r"should return floats\. Found torch\.int64"),
+        ((torch.ones(2, device="meta"),), "Found a tensor that is on the device meta"),
+    ],
+)
+def test_an_operator_that_returns_no_vector_is_named(solve, image, sentence):
+    with pytest.raises((TypeError, ValueError), match=rf"`operator` .*{sentence}"):
+        solve(lambda parts: image, [torch.ones(2)])
+
+
+def test_a_tolerance_is_a_share():
+    with pytest.raises(ValueError, match=r"`tolerance` should lie in \[0, 1\]\. Found 1e\+300"):
+        conjugate_gradients(lambda parts: parts, [torch.ones(2)], 3, 1e300)

@@ -48,7 +48,7 @@ def __getattr__(name: str) -> object:
         import importlib  # noqa: PLC0415  # so that `import mechlearn` itself costs next to nothing
 
         return importlib.import_module(f"mechlearn.{name}")
-    raise AttributeError(f"mechlearn has {', '.join(_subpackages())}, but found none named {name!r}; choose one of them")
+    raise AttributeError(f"A part of mechlearn should be one of {', '.join(_subpackages())}. Found {name!r}. Choose one.")
 
 
 def __dir__() -> list[str]:

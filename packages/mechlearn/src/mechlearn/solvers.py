@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from mechlearn.arguments import check_callable, check_each, check_not_negative, check_positive, check_whole
+from mechlearn.arguments import check_callable, check_each, check_positive, check_returned, check_share, check_whole
 from mechlearn.scaling import power_of_two, widened
 
 Vector = tuple[Tensor, ...]
@@ -22,12 +22,16 @@ def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations
         operator: the product with H, which should be positive definite.
         vector: v.
         iterations: the most that are taken.
-        tolerance: it ends where the residual's length is at most this share of v's; 0 asks for a residual of exactly 0, or of
-            one so small that its product with H is 0 in its type.
+        tolerance: in [0, 1]; it ends where the residual's length is at most this share of v's; 0 asks for a residual of
+            exactly 0, or of one so small that its product with H is 0 in its type.
+
+    Raises:
+        TypeError: if an argument is of another kind, or the operator returns no vector of floats.
+        ValueError: if the vector has no part, the operator changes a part's shape, or H is not positive definite.
     """
     _check(operator, vector)
     check_whole("iterations", iterations)
-    check_not_negative("tolerance", tolerance)
+    check_share("tolerance", tolerance)
     for place, part in enumerate(vector):
         if not part.is_floating_point():
             raise TypeError(f"`vector` should hold floats. Found {part.dtype} at {place}. Convert it with .float().")
@@ -41,7 +45,7 @@ def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations
     for _ in range(iterations):
         if float(square) <= enough:
             break
-        image = operator(direction)
+        image = _product(operator, direction)
         curvature = _dot(direction, image)
         if float(curvature) == 0:  # below the smallest number, once the residual is small
             if float(square) <= small:
@@ -65,13 +69,17 @@ def neumann_series(operator: Operator, vector: Sequence[Tensor], terms: int, sca
         vector: v.
         terms: of the series, the zeroth included; terms - 1 products are taken.
         scale: positive, below 2 over the largest eigenvalue of H, or the series grows.
+
+    Raises:
+        TypeError: if an argument is of another kind, or the operator returns no vector of floats.
+        ValueError: if the vector has no part, or the operator changes a part's shape.
     """
     _check(operator, vector)
     check_whole("terms", terms, least=1)
     check_positive("scale", scale)
     term = total = tuple(vector)
     for _ in range(terms - 1):
-        term = _add_scaled(term, -scale, operator(term))
+        term = _add_scaled(term, -scale, _product(operator, term))
         total = _add_scaled(total, 1.0, term)
     return tuple(scale * part for part in total)
 
@@ -81,6 +89,16 @@ def _check(operator: Operator, vector: Sequence[Tensor]) -> None:
     check_each("vector", vector, Tensor, "tensors, the parts of a vector")
     if not vector:
         raise ValueError("`vector` should have a part at least. Found none. Pass [tensor] for a vector in one part.")
+
+
+def _product(operator: Operator, vector: Vector) -> Vector:
+    image = operator(vector)
+    if not isinstance(image, list | tuple) or len(image) != len(vector):  # pyright: ignore[reportUnnecessaryIsInstance] # a user's function
+        found = f"{len(image)} of them" if isinstance(image, list | tuple) else type(image).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"`operator` should return a tuple of {len(vector)} tensors, the parts of a vector. Found {found}.")
+    for part, own in zip(image, vector, strict=True):
+        check_returned("operator", part, "for each part a tensor like it", *own.shape)
+    return tuple(image)
 
 
 def _dot(first: Vector, second: Vector) -> Tensor:

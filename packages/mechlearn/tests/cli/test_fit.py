@@ -224,18 +224,18 @@ def test_masked_names_are_nowhere(mechlearn, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("fit",), "distill or skips, but found nothing; mechlearn fit agreement data.csv --target y --environment site"),
-        (("fit", "skip"), "found 'skip'; did you mean skips?"),
-        (("fit", "agreement"), "found no file"),
-        (("fit", "agreement", "wards.csv", "--environment", "ward"), "needs --target"),
-        (("fit", "distill", "wards.csv", "--target", "ill"), "needs --privileged"),
+        (("fit",), "distill or skips. Found nothing. Run: mechlearn fit agreement data.csv --target y --environment site"),
+        (("fit", "skip"), "Found 'skip'. Did you mean skips?"),
+        (("fit", "agreement"), "Found no file"),
+        (("fit", "agreement", "wards.csv", "--environment", "ward"), "should be given --target"),
+        (("fit", "distill", "wards.csv", "--target", "ill"), "should be given --privileged"),
         (("fit", "agreement", "wards.csv", "--target", "sick", "--environment", "ward"), "no 'sick'"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "wart", *QUICK), "Did you mean 'ward'"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward"), "at most 50 categories"),
-        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ill", *QUICK), "must be two columns"),
+        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ill", *QUICK), "should be two columns"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--budget", "0"), "above 0 minutes"),
-        ((*ASKED, "--budget", "nan"), "above 0 minutes and finite, but found nan"),
-        ((*ASKED, "--budget", "inf"), "above 0 minutes and finite, but found inf"),
+        ((*ASKED, "--budget", "nan"), "above 0 minutes and finite. Found nan"),
+        ((*ASKED, "--budget", "inf"), "above 0 minutes and finite. Found inf"),
         ((*ASKED, *QUICK, "--drop", "ill"), "can neither be dropped nor be privileged"),
         ((*ASKED, *QUICK, "--drop", "war*"), "What --environment names cannot be dropped, and is no input anyway."),
         ((*ASKED, "--drop", "[!x]*", "--test-environment", "Leeds"), "There are: ward 0, ward 1, ward 2."),
@@ -246,34 +246,34 @@ def test_masked_names_are_nowhere(mechlearn, tmp_path):
             ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "il*", *QUICK),
             "can neither be dropped nor be privileged",
         ),
-        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--what"), "--help lists them"),
+        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--what"), "See --help"),
         (
             (*ASKED, "--privileged", "x1*"),
-            "--privileged is for mechlearn fit distill, but found it with mechlearn fit agreement; --drop these columns",
+            "--privileged should come with mechlearn fit distill. Found it with mechlearn fit agreement. --drop these columns",
         ),
         (
             (*ASKED, "--ahead", "0"),
-            "--ahead is for mechlearn fit skips, but found it with mechlearn fit agreement; leave it out",
+            "--ahead should come with mechlearn fit skips. Found it with mechlearn fit agreement. Leave it out",
         ),
         (
             ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", "--test-environment", "ward 1"),
-            "--test-environment is for mechlearn fit agreement, but found it with mechlearn fit distill; leave the rows",
+            "--test-environment should come with mechlearn fit agreement. Found it with mechlearn fit distill. Leave the rows",
         ),
         (
             ("fit", "skips", "wards.csv", "--drop", "name"),
-            "--drop is for mechlearn fit sites, agreement and distill, but found it with",
+            "--drop should come with mechlearn fit sites, agreement and distill. Found it with",
         ),
         (
             ("fit", "skips", "wards.csv", "--anonymous"),
-            "--anonymous is for mechlearn fit sites, agreement and distill, but found it with",
+            "--anonymous should come with mechlearn fit sites, agreement and distill. Found it with",
         ),
         (("predict", "here"), "a model and a table"),
-        (("predict", "nowhere", "wards.csv"), "nowhere is no folder; mechlearn fit keeps one in runs/fit-FILE/model"),
+        (("predict", "nowhere", "wards.csv"), "nowhere is no folder. mechlearn fit keeps one in runs/fit-FILE/model"),
         (
             ("predict", ".", "wards.csv"),
-            "with the card.json that mechlearn fit wrote, but . holds no card.json; mechlearn fit keeps",
+            "with the card.json that mechlearn fit wrote. Found that . holds no card.json. mechlearn fit keeps",
         ),
-        (("predict", "mine", "wards.csv"), "mine holds no card.json; name mine/model"),
+        (("predict", "mine", "wards.csv"), "mine holds no card.json. Name mine/model"),
     ],
 )
 def test_bad_usage_is_a_sentence(mechlearn, words, sentence, tmp_path):
@@ -370,7 +370,7 @@ def test_another_question_does_not_replace_a_model_unless_its_folder_is_named(me
     other = ("fit", "agreement", "wards.csv", "--target", "x1", "--environment", "ward", *QUICK)
     status, _, err = mechlearn(*other)
     assert (status, card.read_bytes()) == (2, before)
-    assert "but found another one's in runs/fit-wards; name a folder with --out, or this one to replace it" in err
+    assert "Found another one's in runs/fit-wards. Name a folder with --out, or this one to replace it" in err
     for mistyped, said in (
         (("wards.csv", "--target", "il", "--environment", "ward"), "Found no 'il'. Did you mean 'ill'?"),
         (("wards.csv", "--target", "x1", "--environment", "wart"), "Found no 'wart'. Did you mean 'ward'?"),

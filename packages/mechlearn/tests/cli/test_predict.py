@@ -145,7 +145,7 @@ def test_columns_to_keep_are_there_and_have_names_of_their_own(mechlearn, tmp_pa
 def test_a_prediction_of_no_step_is_refused(mechlearn, steps):
     status, out, err = mechlearn("t.csv", f"--steps={steps}")
     assert (status, out) == (2, "")
-    assert f"a prediction takes a step, but found --steps {steps}" in err
+    assert f"A prediction should take a step at least. Found --steps {steps}" in err
 
 
 def test_values_far_from_all_that_was_trained_on_are_said_once(mechlearn, tmp_path):

@@ -73,19 +73,22 @@ def test_json_is_one_object_and_names_no_site_where_they_are_masked(mechlearn, t
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("fit", "sites", "wards.csv", "--target", "ill"), "mechlearn fit sites needs --environment, but found none"),
+        (("fit", "sites", "wards.csv", "--target", "ill"), "mechlearn fit sites should be given --environment. Found none"),
         ((*ASKED, "--model", "mine"), "--model should name a module and a pipeline in it, as mine:pipeline. Found 'mine'."),
         ((*ASKED, "--model", "no_such:one"), "that can be imported. Found 'no_such:one': ModuleNotFoundError: No module"),
         ((*ASKED, "--model", "pipelines_of_mine:one"), "AttributeError: module 'pipelines_of_mine' has no attribute 'one'"),
         ((*ASKED, "--model", "pipelines_of_mine:number"), "`candidates` should be estimators of scikit-learn's kind with fit"),
-        ((*ASKED, "--budget", "0"), "--budget must be above 0 minutes"),
+        ((*ASKED, "--budget", "0"), "--budget should be above 0 minutes"),
         ((*ASKED, "--candidates", "lasso"), "A candidate by name should be one of site-informed linear"),
-        (("fit", "agreement", *ASKED[2:], "--candidates", "forest"), "--candidates is for mechlearn fit sites, but found it"),
-        ((*ASKED, "--test-environment", "ward 1"), "but found it with mechlearn fit sites; every site is left out once"),
-        (("fit", "agreement", *ASKED[2:], "--model", "a:b"), "--model is for mechlearn fit sites, but found it with"),
+        (
+            ("fit", "agreement", *ASKED[2:], "--candidates", "forest"),
+            "--candidates should come with mechlearn fit sites. Found it",
+        ),
+        ((*ASKED, "--test-environment", "ward 1"), "Found it with mechlearn fit sites. Every site is left out once"),
+        (("fit", "agreement", *ASKED[2:], "--model", "a:b"), "--model should come with mechlearn fit sites. Found it with"),
         (("fit", "sites", "wards.csv", "--target", "il", "--environment", "ward"), "il"),
         (("fit", "sites", "none.csv", "--target", "ill", "--environment", "ward"), "none.csv"),
-        (("fit", "sites", "wards.csv", "--target", "ward", "--environment", "ward"), "must be two columns"),
+        (("fit", "sites", "wards.csv", "--target", "ward", "--environment", "ward"), "should be two columns"),
     ],
 )
 def test_bad_usage_is_a_sentence(mechlearn, words, sentence):

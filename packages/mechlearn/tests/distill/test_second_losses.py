@@ -85,11 +85,20 @@ def test_whole_questions_move():
     assert int((questions.roll(1) == questions).sum()) == 24
 
 
-def test_contexts_of_any_kind_and_unequal_numbers():
+def test_contexts_of_any_kind_and_unequal_numbers(as_installed):
     questions = ["a", "b", "a", "a", "c"]
     assert shuffle_contexts(["a0", "b0", "a1", "a2", "c0"], questions) == ["b0", "c0", "b0", "b0", "a0"]
     with pytest.raises(ValueError, match=r"`questions` should be an id for each row of `contexts`\. Found 5 and 1"):
         shuffle_contexts(["a"], questions)
+    for given in ((None, questions), (questions, 3), (questions, None)):
+        with pytest.raises(TypeError, match="should be a tensor or a sequence with an entry for each row"):
+            shuffle_contexts(*given)
+    with pytest.raises(TypeError, match="`questions` should hold data"):
+        shuffle_contexts(questions, torch.ones(5, device="meta"))
+    with pytest.raises(ValueError, match=r"`questions` should have the shape \(B,\)\. Found \(5, 1\)"):
+        shuffle_contexts(questions, torch.ones(5, 1))
+    with pytest.raises(ValueError, match=r"`contexts` should have the shape \(\.\.\., n\)\. Found \(\)"):
+        shuffle_contexts(torch.tensor(1.0), questions)
     with pytest.raises(ValueError, match=r"at least two different ids\. Found 1"):
         shuffle_contexts(torch.zeros(3, 2), [0, 0, 0])
 

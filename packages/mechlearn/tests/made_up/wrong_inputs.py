@@ -162,6 +162,7 @@ def of_agreements(t):
     yield "normalise: lists", lambda: Agreement(t.model, AndMask(), normalise=[["weight"]])
     yield "keep: a number", lambda: Agreement(t.model, AndMask(), keep=3)
     yield "keep: a word", lambda: Agreement(t.model, AndMask(), keep="weight")
+    yield "keep: an array", lambda: Agreement(t.model, AndMask(), keep=np.ones(3))
     yield "keep: unknown", lambda: Agreement(t.model, AndMask(), keep=["wieght"])
     yield "ids: again in another call", lambda: again((slice(0, 4), IDS), (slice(0, 2), [1, 1]))
     yield "ids: again after another", lambda: again((slice(0, 1), [0]), (slice(1, 2), [1]), (slice(2, 3), [0]))

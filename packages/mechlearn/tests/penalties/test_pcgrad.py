@@ -45,7 +45,7 @@ def test_gradients_of_a_model():
 
 
 def test_what_is_no_matrix_is_refused():
-    with pytest.raises(ValueError, match="should be a matrix"):
+    with pytest.raises(ValueError, match=r"`gradients` should have the shape \(E, P\)\. Found \(3,\)"):
         pcgrad(torch.ones(3), seeded(0))
 
 
@@ -78,5 +78,12 @@ def test_float32_has_the_products_of_its_own_type():
 
 @pytest.mark.usefixtures("as_installed")
 def test_no_generator_is_not_the_global_one():
+    for wrong in (None, [[1.0]], torch.ones(2, 2, dtype=torch.int64)):
+        with pytest.raises(TypeError, match=r"`gradients` should (be a tensor and have the shape|hold floating numbers)"):
+            pcgrad(wrong, seeded(0))
+    with pytest.raises(TypeError, match="`gradients` should hold data"):
+        pcgrad(torch.ones(2, 2, device="meta"), seeded(0))
+    with pytest.raises(TypeError, match=r"`parameters` should be a list of tensors.* Pass list\(model\.parameters\(\)\)"):
+        pcgrad_gradients(torch.ones(2), [0, 1], iter([]), seeded(0))
     with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
         pcgrad(torch.ones(2, 2), None)

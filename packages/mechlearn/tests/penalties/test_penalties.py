@@ -83,3 +83,43 @@ def test_bad_losses_and_ids_are_refused():
         vrex_penalty(losses, torch.rand(3))
     with pytest.raises(ValueError, match=r"one id for each of the 3 losses, .* Found shape \(2,\)"):
         vrex_penalty(losses, [0, 1])
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"outputs": None}, "`outputs` should be a tensor and have the shape"),
+        ({"outputs": torch.ones(3, 2).long()}, "`outputs` should hold floating numbers"),
+        ({"outputs": torch.ones(3, 2, device="meta")}, "`outputs` should hold data"),
+        ({"targets": [1, 2, 3]}, "`targets` should be a tensor"),
+        ({"targets": torch.ones(4)}, r"`targets` should have the shape \(3,\)\. Found \(4,\)\. One for each example"),
+        ({"loss": 3}, "`loss` should be a function from outputs and targets to one loss for each example"),
+        ({"loss": lambda outputs, targets: None}, r"`loss` should return one unreduced loss for each example, shape \(3,\)"),
+        ({"loss": lambda outputs, targets: targets.long()}, r"`loss` should return floats\. Found torch\.int64"),
+    ],
+)
+def test_irm_names_what_it_cannot_read(changes, sentence):
+    given = {"outputs": torch.ones(3, 2), "targets": torch.ones(3), "environments": [0, 0, 1], "loss": squared} | changes
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        irm_penalty(**given)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"features": None}, "`features` should be a tensor and have the shape"),
+        ({"features": torch.ones(4, 4).double()}, r"`features` should have the shape \(3, I\)\. Found \(4, 4\)"),
+        ({"features": torch.ones(3, 4)}, r"`features` should be of the type torch\.float64"),
+        ({"logits": torch.ones(3).double()}, r"`logits` should have the shape \(3, O\)\. Found \(3,\)"),
+        ({"logits": torch.ones(3, 3).double()}, "`losses` should be computed from `logits`. Found no graph between them"),
+        ({"losses": torch.ones(3).double()}, "Found losses without a graph"),
+    ],
+)
+def test_fishr_names_what_it_cannot_read(changes, sentence):
+    features = torch.ones(3, 4).double()
+    logits = nn.Linear(4, 3).double()(features)
+    given = {"losses": logits.square().sum(1), "environments": [0, 0, 1], "features": features, "logits": logits} | changes
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        fishr_penalty(**given)

@@ -63,6 +63,8 @@ def spoilt(at):
     [
         (([[0.0], [1.0]],), TypeError, "`values` should be a tensor .*Found list. Actions.from_list takes lists"),
         ((np.zeros((2, 4, 1)),), TypeError, "Found ndarray"),
+        ((torch.zeros(2, 4, 1, device="meta"),), TypeError, "`values` should hold data"),
+        ((torch.zeros(2, 4, 1).to_sparse(),), TypeError, "`values` should be dense"),
         ((torch.zeros(4),), ValueError, r"the shape \(batch, time, \*action\).*Found \(4,\)"),
         ((torch.zeros(2, 0, 1),), ValueError, "nothing of it empty"),
         ((torch.zeros(2, 4, 1), 2, torch.tensor([4])), ValueError, r"`lengths` should have the shape \(2,\)"),

@@ -208,3 +208,17 @@ def test_frames_of_one_number_come_to_rest_and_diverge():
     assert rolled.stopped.tolist() == [False, True]
     with pytest.raises(FloatingPointError, match="trajectory 1, frame 1"):
         rollout(Dynamics(lambda x: x / (x - 0.5), SquaredError()), first, max_steps=3)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("first", "sentence"),
+    [
+        (FIRST.to("meta"), "`first` should hold data"),
+        (FIRST.to_sparse(), "`first` should be dense"),
+        (FIRST.to(torch.float8_e4m3fn), "`first` should be floats"),
+    ],
+)
+def test_first_frames_that_cannot_be_read_are_named(first, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        rollout(Dynamics(lambda frames: frames, SquaredError()), first, max_steps=2)

@@ -63,10 +63,13 @@ def test_relu_networks_in_single_precision():
 @pytest.mark.usefixtures("as_installed")
 def test_refusals():
     theta = {"t": torch.ones(5)}
-    with pytest.raises(ValueError, match="one finite number"):
+    with pytest.raises(ValueError, match=r"`loss` should return one number, shape \(1,\)\. Found shape \(5,\)"):
         extreme_curvature(lambda p: p["t"], theta, generator())
     with pytest.raises(ValueError, match="`tolerance` should be positive"):
         extreme_curvature(lambda p: p["t"].sum(), theta, generator(), 0.0)
+    for found in (None, 1.5, torch.tensor(1), torch.tensor(1j), torch.ones((), device="meta")):
+        with pytest.raises(TypeError, match=r"`loss` should return (one number|floats).* Found"):
+            extreme_curvature(lambda p, found=found: found, theta, generator())
     with pytest.raises(TypeError, match="Generator"):
         extreme_curvature(lambda p: p["t"].sum(), theta, None)
 

@@ -47,5 +47,10 @@ def test_refusals():
         principal("path")
     with pytest.raises(ValueError, match="shape"):
         random_walk_explained(torch.ones(4))
+    for find in (principal, random_walk_explained):
+        with pytest.raises(ValueError, match=r"`path` should hold points of one shape, one at least\. Found none\."):
+            find([])
+        with pytest.raises(ValueError, match=r"Found the shapes \[\(2,\), \(3,\)\]"):
+            find([torch.ones(3), torch.ones(2)])
     with pytest.raises(ValueError, match="take steps"):
         random_walk_explained(torch.ones(5, 3))

@@ -263,3 +263,59 @@ def test_points_and_curves_that_are_not_numbers(as_installed):
     assert flatness(torch.tensor([torch.inf, 0.0, torch.inf]), torch.tensor([-1.0, 0.0, 1.0]), 0.1) == 0.0  # steep
     curves = torch.func.vmap(lambda scale: line(loss, theta, {"weight": scale * torch.ones(3)}, torch.tensor([0.0, 1.0])))
     assert curves(torch.tensor([0.0, 1.0])).tolist() == [[3.0, 3.0], [3.0, 12.0]]
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("found", [None, 1.5, "word", [1.0]])
+def test_a_loss_that_returns_no_tensor_is_named(found, count):
+    theta, at = {"weight": torch.ones(3)}, torch.linspace(-1, 1, count)
+    sentence = r"`loss` should return one number, or one for each environment, .* Found"
+    with pytest.raises(TypeError, match=sentence):
+        line(lambda some: found, theta, theta, at)
+    with pytest.raises(TypeError, match=sentence):
+        plane(lambda some: found, theta, theta, theta, (at, at[:1]))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_a_model_that_returns_other_rows_is_named():
+    model, x = nn.Linear(2, 1), torch.ones(4, 2)
+
+    def losses(change):
+        class Changed(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = model
+
+            def forward(self, given):
+                return change(self.model(given))
+
+        return surface_of_model(Changed(), lambda out, y: (out[:, 0] - y).square(), [(x, torch.ones(4), [0, 0, 1, 1])])
+
+    for change, sentence in (
+        (lambda out: torch.cat([out, out[:1]]), r"a row for each example, shape \(4, 1\)\. Found shape \(5, 1\)"),
+        (lambda out: out.sum(), r"Found shape \(\)"),
+        (lambda out: None, r"should return a tensor, or tensors\. Found NoneType"),
+        (lambda out: 1.5, "Found float"),
+    ):
+        surface = losses(change)
+        with pytest.raises((TypeError, ValueError), match=rf"`model` .*{sentence}"):
+            line(surface.losses, surface.parameters, surface.parameters, torch.linspace(-1, 1, 3))
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (torch.ones(3, dtype=torch.int64), "should hold floating numbers"),
+        (torch.ones(3, dtype=torch.bool), "should hold floating numbers"),
+        (torch.ones(3).to(torch.float8_e4m3fn), "should hold floats of two bytes or more"),
+        (torch.ones(3, device="meta"), "should hold data"),
+    ],
+)
+def test_a_curve_that_has_no_floats_is_named(other, sentence, place):
+    given = [torch.tensor([1.0, 0.0, 1.0]), torch.tensor([-1.0, 0.0, 1.0])]
+    given[place] = other
+    with pytest.raises(TypeError, match=f"`{('curve', 'at')[place]}` {sentence}"):
+        flatness(*given, 0.1)

@@ -166,6 +166,18 @@ def test_bad_input_is_refused_with_a_sentence(frames, lengths, scale, error, sen
         (torch.zeros(2, 4), [3, 2], r"`lengths` should be a tensor of integers. Found list. Pass torch.tensor\(lengths\)"),
         (np.zeros((2, 4)), torch.tensor([3, 2]), "`frames` should be a tensor. Found ndarray. Trajectories.from_numpy"),
         (torch.zeros(2, 4, dtype=torch.complex64), torch.tensor([3, 2]), "real numbers. Found torch.complex64. Split them"),
+        (
+            torch.zeros(2, 4, device="meta"),
+            torch.tensor([3, 2]),
+            "`frames` should hold data. Found a tensor on the",
+        ),
+        (torch.zeros(2, 4), torch.ones(2, dtype=torch.int64, device="meta"), "`lengths` should hold data"),
+        (torch.zeros(2, 4).to_sparse(), torch.tensor([3, 2]), "`frames` should be dense. Found torch.sparse_coo"),
+        (
+            torch.zeros(2, 4),
+            torch.nested.nested_tensor([torch.tensor([3, 2])], layout=torch.jagged),
+            "`lengths` should be dense. Found a nested one",
+        ),
     ],
 )
 def test_frames_are_real_tensors_and_lengths_integer_ones(frames, lengths, sentence):
@@ -216,7 +228,7 @@ def test_trajectories_are_chosen_backwards_and_never_beyond_their_number():
     assert x[::-1].frames[:, 0, 0].tolist() == [4, 2, 0]
     assert x[[-1, 0]].frames[:, 0, 0].tolist() == [4, 0]
     for rows in (3, -4, [0, 3], torch.tensor([-4])):
-        with pytest.raises(IndexError, match=r"counted from 0 to 2. Found (3|-4)"):
+        with pytest.raises(IndexError, match=r"`rows` should be numbers from 0 to 2\. Found (3|-4)\. Negative ones"):
             x[rows]
     with pytest.raises(IndexError, match=r"one bool for each of 3 trajectories. Found 2"):
         x[torch.tensor([True, False])]

@@ -78,6 +78,8 @@ def test_a_loss_that_is_not_finite_names_what_it_comes_of():
     broken[1, 0, 2, 3] = math.nan
     with pytest.raises(ValueError, match=r"`x_hat` should be finite\. Found nan at \(1, 0, 2, 3\)"):
         vae_loss(x, broken, Encoded(z, z))
+    with pytest.raises(TypeError, match="`x_hat` should hold data"):
+        vae_loss(x, x.to("meta"), Encoded(z, z))
     with pytest.raises(ValueError, match="`mean` should be finite"):
         vae_loss(x, x, Encoded(z + math.inf, z))
     with pytest.raises(ValueError, match=r"Found 100 from the layer `log_var`\. Lower the learning rate"):

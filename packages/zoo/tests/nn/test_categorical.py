@@ -113,11 +113,11 @@ def test_refusals():
         sample_categorical(torch.full((1, 2), -torch.inf), generator())
     with pytest.raises(TypeError, match="Generator"):
         gumbel_softmax(good, 1.0, 3)
-    with pytest.raises(ValueError, match="Put the choices last"):
+    with pytest.raises(TypeError, match="`logits` should hold floating numbers"):
         sample_categorical(torch.zeros(2, 3, dtype=torch.long), generator())
     with pytest.raises(TypeError, match="whole numbers"):
         used_symbols(good, 3)
-    with pytest.raises(ValueError, match="ids from 0 to 2"):
+    with pytest.raises(ValueError, match=r"`symbols` should be numbers from 0 to 2\. Found 3 to 3"):
         used_symbols(torch.tensor([3]), 3)
 
 
@@ -125,7 +125,7 @@ def test_refusals():
 def test_empty_batches_types_and_ids_are_refused_before_anything_is_drawn():
     drawn = generator()
     before = drawn.get_state()
-    with pytest.raises(ValueError, match="one choice or more"):
+    with pytest.raises(ValueError, match=r"`logits` should have the shape \(\.\.\., K\)\. Found \(0, 3\)\. Put the"):
         gumbel_softmax(torch.zeros(0, 3), 1.0, drawn)
     with pytest.raises(TypeError, match="`logits` should be a tensor"):
         sample_categorical([0.0, 1.0], drawn)
@@ -134,6 +134,13 @@ def test_empty_batches_types_and_ids_are_refused_before_anything_is_drawn():
         chosen(torch.zeros(2, 3), torch.tensor([0, 3]))
     with pytest.raises(ValueError, match=r"`taken` should have the shape \(\)\. Found \(2,\)"):
         chosen(torch.zeros(3), torch.tensor([0, 2]))
+    short = torch.tensor([2, 0], dtype=torch.int8)
+    assert chosen(torch.arange(6.0).reshape(2, 3), short).tolist() == [2, 3]
+    for refused in (torch.zeros(2, 3).to_sparse(), torch.zeros(2, 3).to(torch.float8_e4m3fn)):
+        with pytest.raises(TypeError, match=r"`logits` should (be dense|hold floats of two bytes or more)"):
+            sample_categorical(refused, drawn)
+    with pytest.raises(TypeError, match="`symbols` should hold data"):
+        used_symbols(torch.zeros(3, dtype=torch.int64, device="meta"), 3)
     with pytest.raises(TypeError, match="`soft` should hold floating numbers"):
         straight_through(torch.tensor([0, 1]))
 

@@ -150,3 +150,31 @@ def test_a_temperature_that_a_type_bears_is_a_quotient(temperature):
     assert torch.equal(found, logits / min(temperature, torch.finfo(torch.float32).max))
     gradient = torch.func.vmap(torch.func.grad(lambda row: at_temperature(row, temperature).logsumexp(-1)))(logits[:1, :2])
     assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda part: part.to("meta"), "should be on the device"),
+        (lambda part: part.to_sparse(), "should be dense"),
+        (lambda part: torch.nested.nested_tensor([part, part], layout=torch.jagged), "should be dense. Found a nested one"),
+        (lambda part: part.to(torch.float8_e4m3fn), "should hold floats of two bytes or more"),
+    ],
+)
+def test_a_part_of_a_mixture_that_cannot_be_computed_with_is_named(as_installed, change, sentence, place):
+    parts = [part.detach() for part in parameters(3, 2, 5)]
+    parts[place] = change(parts[place])
+    for call in (
+        lambda: mixture_log_prob(*parts, torch.zeros(3, 2, dtype=torch.float64)),
+        lambda: tempered(*parts, 0.5),
+        lambda: mixture_sample(*parts, torch.Generator()),
+        lambda: mixture_quantile(Mixture(*parts), torch.zeros(3, 2).double(), torch.zeros(3, 2).double()),
+    ):
+        with pytest.raises((TypeError, ValueError), match=sentence):
+            call()
+    three, y = [part.detach() for part in parameters(3, 2, 5)], change(torch.zeros(3, 2, dtype=torch.float64))
+    with pytest.raises((TypeError, ValueError), match=f"`y` {sentence}"):
+        mixture_log_prob(*three, y)
+    with pytest.raises((TypeError, ValueError), match=f"`uniform` {sentence}"):
+        mixture_quantile(Mixture(*three), y, y)

@@ -5,12 +5,13 @@ A call that is refused should say so in one sentence: rule, value found, way out
 fine after all.
 """
 
-import itertools
+import contextlib
 import json
 import random
 import re
 import signal
 import sys
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -20,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+import doors_of_agreement
 import wrong_kinds
 import wrong_tensors
 from wrong_kinds import Door, tried
@@ -142,11 +144,11 @@ def _late(number: int, frame: object) -> None:
     raise TimeoutError(f"the call goes on for more than {LONGEST:g} s")
 
 
-def main(calls: int, first: int = 0) -> dict[str, Any]:
+def main(calls: int = 10_000, first: int = 0) -> dict[str, Any]:
     """Draw calls and return how many were refused, in sentences, taken, and which said something else."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, _late)
-    doors = [door for room in (*wrong_kinds.ROOMS, *wrong_tensors.ROOMS) for door in room()]
+    doors = [door for room in (*wrong_kinds.ROOMS, *wrong_tensors.ROOMS, *doors_of_agreement.ROOMS) for door in room()]
     found, odd = Counter[str](), list[str]()
     for place in range(first, first + calls):
         draw = random.Random(place)
@@ -166,6 +168,7 @@ def main(calls: int, first: int = 0) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    report = main(*map(int, itertools.islice(sys.argv[1:], 2)) or (10_000,))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # where a word is a path
+        report = main(*map(int, sys.argv[1:3]))
     json.dump(report, sys.stdout, indent=1)
     sys.exit(report["share"] < 0.97)

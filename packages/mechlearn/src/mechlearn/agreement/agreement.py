@@ -34,9 +34,9 @@ from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, n
 
 
 class Agreement:
-    """Fills ``.grad`` with what a rule makes of the environments' gradients; everything else stays the user's.
+    """Fill ``.grad`` with what a rule makes of the environments' gradients, and change nothing else.
 
-    Use it where ``loss.backward()`` stood, with one unreduced loss for each example and its environment's id.
+    Call `backward` in place of ``loss.backward()``, with one unreduced loss for each example and its environment's id.
 
     Every call walks the autograd graph of its losses and proves for each parameter where examples of different environments
     stay apart (`mechlearn.agreement.engine.analysis`). Where they do, and each operation that reads the parameter has a formula
@@ -81,9 +81,9 @@ class Agreement:
             `Record.proved` is "checked" in these calls. None compares nothing.
 
     Raises:
-        TypeError: no module, no rule, or a rule's class.
-        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by
-            `torch.compile`, an unknown choice of statistics, of kernel, of rows or of a norm.
+        TypeError: if `model` is no module, or `rule` is no rule or a rule's class.
+        ValueError: if a name is no trainable parameter's, the model has no trainable parameters or is compiled by
+            `torch.compile`, or a choice of statistics, kernel, rows or norm is unknown.
 
     Example:
         >>> import torch
@@ -509,7 +509,7 @@ def _checked_norm(model: nn.Module, normalise: object) -> str | frozenset[str] |
 
 def _kept(model: nn.Module, keep: object) -> tuple[frozenset[str], bool]:
     """Return names of parameters, and whether masks are asked for; in a list a parameter of that name is meant first."""
-    if keep == "masks":
+    if isinstance(keep, str) and keep == "masks":
         return frozenset(), True
     if not isinstance(keep, list | tuple | set | frozenset) or "masks" not in keep or "masks" in dict(model.named_parameters()):
         return _checked_names(model, keep), False

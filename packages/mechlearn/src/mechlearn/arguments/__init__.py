@@ -25,6 +25,7 @@ from mechlearn.arguments.ranges import check_whole as check_whole
 from mechlearn.arguments.tensors import FLOATS as FLOATS
 from mechlearn.arguments.tensors import all_finite as all_finite
 from mechlearn.arguments.tensors import check_all_finite as check_all_finite
+from mechlearn.arguments.tensors import check_data as check_data
 from mechlearn.arguments.tensors import check_floats as check_floats
 from mechlearn.arguments.tensors import check_generator as check_generator
 from mechlearn.arguments.tensors import check_graphs as check_graphs

@@ -20,6 +20,13 @@ def check_tensor(name: str, value: object, *, way_out: str = "Convert it with to
         _check_dense(name, value)
 
 
+def check_data(name: str, value: Tensor) -> None:
+    """Reject a tensor whose numbers cannot be read: a sparse or a nested one, and one on the device meta, which has none."""
+    _check_dense(name, value)
+    if value.is_meta:
+        raise TypeError(sentence(name, "hold data", "a tensor on the device meta", "Move the data with .to(device)."))
+
+
 def check_numbers(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
     """Reject anything but a tensor of real numbers; whole ones are."""
     check_tensor(name, value, way_out=way_out)
@@ -74,7 +81,7 @@ def check_floats(name: str, value: object, *sizes: int | str, like: Tensor | Non
 
 
 def check_returned(name: str, found: object, what: str, *sizes: int | str, floats: bool = True, way_out: str = "") -> None:
-    """Reject what a function of the user's returned, where it is no dense tensor of a shape, or not of floats.
+    """Reject what a function of the user's returned, where it is no dense tensor of a shape with data, or not of floats.
 
     >>> check_returned("loss", None, "one value for each example", 3)
     Traceback (most recent call last):
@@ -91,8 +98,9 @@ def check_returned(name: str, found: object, what: str, *sizes: int | str, float
     rule = f"return {what}, shape ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
     if not isinstance(found, Tensor):
         raise TypeError(sentence(name, rule, named(found), ""))
-    if found.is_nested or found.layout != torch.strided:
-        raise TypeError(sentence(name, rule, f"a tensor that is {'nested' if found.is_nested else found.layout}", ""))
+    if found.is_nested or found.layout != torch.strided or found.is_meta:
+        kind = "nested" if found.is_nested else "on the device meta" if found.is_meta else found.layout
+        raise TypeError(sentence(name, rule, f"a tensor that is {kind}", ""))
     if not _fits(found.shape, sizes):
         raise ValueError(sentence(name, rule, f"shape {tuple(found.shape)}", way_out))
     if floats and not found.is_floating_point():
@@ -106,7 +114,7 @@ def check_ids(name: str, value: object, *sizes: int | str, count: int | None = N
         return
     if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
         raise TypeError(sentence(name, "hold whole numbers", str(value.dtype), way_out or "Convert it with .long()."))
-    _check_data(name, value)
+    check_data(name, value)
     found = () if count is None else ends(value)
     if count is not None and found and (found[0] < 0 or found[1] >= count):
         raise ValueError(sentence(name, f"be numbers from 0 to {count - 1}", f"{found[0]} to {found[1]}", way_out))
@@ -118,7 +126,7 @@ def check_mask(name: str, value: object, *sizes: int | str, way_out: str = "True
     if isinstance(value, Tensor) and value.dtype != torch.bool:
         raise TypeError(sentence(name, "hold booleans", str(value.dtype), way_out))
     if isinstance(value, Tensor):
-        _check_data(name, value)
+        check_data(name, value)
 
 
 def check_all_finite(name: str, value: Tensor, *, way_out: str = "") -> None:
@@ -214,12 +222,6 @@ def _check_dense(name: str, value: Tensor) -> None:
     if value.is_nested or value.layout != torch.strided:
         found = "a nested one" if value.is_nested else str(value.layout)
         raise TypeError(sentence(name, "be dense", found, "Call .to_dense()."))
-
-
-def _check_data(name: str, value: Tensor) -> None:
-    """Reject a tensor without data: what is read by it would be whatever lies in memory."""
-    if value.is_meta:
-        raise TypeError(sentence(name, "hold data", "a tensor on the device meta", "Move the data with .to(device)."))
 
 
 def _fits(found: torch.Size, sizes: tuple[int | str, ...]) -> bool:

@@ -86,13 +86,13 @@ def _dispatch(words: Sequence[str]) -> int:
     others = {name: module for program in programs for name, module in program.commands.items()}
     known = {**others, **COMMANDS}
     if words and words[0] in ELSEWHERE:  # here it is nobody's, or `main` had handed it over
-        rule = f"mechlearn {words[0]} comes with the package of experiments"
-        raise CommandError(f"{rule}, but found that it is not installed; pip install mechlearn-zoo")
+        rule = f"mechlearn {words[0]} should have the package of experiments"
+        raise CommandError(f"{rule}. Found that it is not installed. Run: pip install mechlearn-zoo.")
     if words and not words[0].startswith("-") and words[0] not in known:
-        raise UsageError(f"a command must be one there is, but found {words[0]!r}; {suggestion(words[0], known)}")
+        raise UsageError(f"A command should be one that exists. Found {words[0]!r}. {suggestion(words[0], known)}")
     options, rest = _parser(others).parse_known_args(words)
     if options.command is None:
-        raise UsageError(f"mechlearn needs a command, but found none; {suggestion('', known)}")
+        raise UsageError(f"mechlearn should be given a command. Found none. {suggestion('', known)}")
     return COMMANDS[options.command].run(options, rest)
 
 

@@ -40,11 +40,11 @@ def suggestion(word: str, options: Iterable[str]) -> str:
     """Return the way out of a misspelled name: the nearest option, or all of them where none is near.
 
     >>> suggestion("agrement", ["agreement", "skips"])
-    'did you mean agreement?'
+    'Did you mean agreement?'
     """
     known = sorted(options)
     near = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+    return f"Did you mean {near[0]}?" if near else f"Choose one of {', '.join(known)}."
 
 
 def whole_number(text: str) -> int:
@@ -52,7 +52,7 @@ def whole_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None
+        raise argparse.ArgumentTypeError(f"should be a whole number. Found {text!r}") from None
 
 
 def helped(options: argparse.Namespace) -> bool:
@@ -65,10 +65,10 @@ def helped(options: argparse.Namespace) -> bool:
 def refuse(rest: Sequence[str]) -> None:
     """Raise an error for the first word that no option takes."""
     if rest and not rest[0].startswith("-"):
-        rule = "a command takes its options and what its usage names"
-        raise UsageError(f"{rule}, but found the stray word {rest[0]!r}; leave it out, or see --help")
+        rule = "A command should be given its options and what its usage names"
+        raise UsageError(f"{rule}. Found the stray word {rest[0]!r}. Leave it out, or see --help.")
     if rest:
-        raise UsageError(f"an option must be one there is, but found {rest[0]!r}; --help lists them")
+        raise UsageError(f"An option should be one that exists. Found {rest[0]!r}. See --help.")
 
 
 def shown(path: Path) -> str:
@@ -183,14 +183,14 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         number = error.number if isinstance(error, Stopped) else int(signal.SIGINT)
         return f"stopped by {'Ctrl-C' if number == signal.SIGINT else signal.Signals(number).name}", 128 + number
     if isinstance(error, ModuleNotFoundError):
-        return f"this command needs what an extra installs, but found {error}; pip install 'mechlearn[tables]'", 1
+        return f"All packages of this command should be installed. Found: {error}. Run: pip install 'mechlearn[tables]'.", 1
     if isinstance(error, OSError):
-        if error.errno is None and re.search(r"\. Found |, but found ", str(error)):
+        if error.errno is None and ". Found " in str(error):
             return str(error), 1
         reason = f"{error.strerror or error} {error.filename or ''}".strip()
-        return f"files must be readable and writable, but found: {reason}; mend that and try again", 1
+        return f"Files should be readable and writable. Found: {reason}. Mend that and try again.", 1
     last = traceback.format_exception_only(error)[-1].strip()
-    return f"no command should end like this, but found {last}; --traceback shows where, please report it", 1
+    return f"No command should end like this. Found {last}. Please report it; --traceback shows where.", 1
 
 
 def as_cell(value: object, seen: bool = False) -> object:

@@ -52,11 +52,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     if options.model is None or options.file is None:
         raise UsageError(
-            "mechlearn predict needs a model and a table, but found less; mechlearn predict runs/fit-data/model data.csv"
+            "mechlearn predict should be given a model and a table. Found less. Run: mechlearn predict FOLDER/model data.csv"
         )
     if options.steps is not None and options.steps < 1:
         raise UsageError(
-            f"a prediction takes a step, but found --steps {options.steps}; leave it out for those that were judged"
+            f"A prediction should take a step at least. Found --steps {options.steps}. Leave it out for those that were judged."
         )
     _check_kept(options.model)
     _check_out(options)
@@ -66,11 +66,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         model, far = load(options.model), Counter[str]()
         if isinstance(model, Model):
             if options.steps is not None:
-                raise ValueError("--steps is for a model of trajectories, but found one of a table; leave it out")
+                raise ValueError("--steps should come with a model of trajectories. Found one of a table. Leave it out.")
             rows = _rows(model, options.file, list(dict.fromkeys(options.keep)), far)
         else:
             if options.keep:
-                raise ValueError("--keep is for a model of a table, but found one of trajectories; leave it out")
+                raise ValueError("--keep should come with a model of a table. Found one of trajectories. Leave it out.")
             rows = _states(model, options.file, options.steps)
         listed = _given(rows, options)
         if isinstance(model, Model):
@@ -89,9 +89,9 @@ def _check_kept(folder: Path) -> None:
     if (folder / "card.json").exists():
         return
     inner = folder / "model"  # of the folder that `mechlearn fit --out` names
-    way_out = f"name {inner}" if (inner / "card.json").exists() else f"mechlearn fit keeps one in {OUT}/fit-FILE/model"
+    way_out = f"Name {inner}." if (inner / "card.json").exists() else f"mechlearn fit keeps one in {OUT}/fit-FILE/model."
     found = f"{folder} holds no card.json" if folder.is_dir() else f"{folder} is no folder"
-    raise UsageError(f"a model is a folder with the card.json that mechlearn fit wrote, but {found}; {way_out}")
+    raise UsageError(f"A model should be a folder with the card.json that mechlearn fit wrote. Found that {found}. {way_out}")
 
 
 def _check_out(options: argparse.Namespace) -> None:
@@ -101,7 +101,7 @@ def _check_out(options: argparse.Namespace) -> None:
     read = {options.file: "the table", **{options.model / name: "a file of the model" for name in KEPT}}
     for path, what in read.items():
         if path.resolve() == options.out.resolve() or (options.out.exists() and path.exists() and path.samefile(options.out)):
-            raise UsageError(f"--out must name a file of its own, but found {what}, {shown(path)}; name another")
+            raise UsageError(f"--out should name a file of its own. Found {what}, {shown(path)}. Name another.")
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from typing import TypeVar, cast
 
 from torch import Tensor
 
+from mechlearn.arguments import check_data, check_kind, check_shape
+
 Contexts = TypeVar("Contexts", bound=Tensor | Sequence[object])
 
 
@@ -22,8 +24,17 @@ def shuffle_contexts(contexts: Contexts, questions: Tensor | Sequence[Hashable])
         questions: B ids, the question of each row.
 
     Raises:
+        TypeError: if one is neither a tensor nor a sequence.
         ValueError: if their lengths differ, or all rows are of one question.
     """
+    for name, given in (("contexts", contexts), ("questions", questions)):
+        check_kind(name, given, (Tensor, Sequence), "a tensor or a sequence with an entry for each row")
+    if isinstance(contexts, Tensor):
+        check_data("contexts", contexts)
+        check_shape("contexts", contexts, "...", "n")
+    if isinstance(questions, Tensor):
+        check_data("questions", questions)
+        check_shape("questions", questions, "B", way_out="One id for each row.")
     names: list[Hashable] = questions.tolist() if isinstance(questions, Tensor) else list(questions)
     if len(names) != len(contexts):
         raise ValueError(

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from mechlearn.arguments import check_all_finite, check_floats, check_mask, check_one_of, check_whole
+from mechlearn.arguments import check_all_finite, check_data, check_floats, check_mask, check_one_of, check_whole
 from mechlearn.scaling import widened
 
 KINDS = ("reverse", "forward", "jensen-shannon")
@@ -42,6 +42,8 @@ def privileged_divergence(
     check_floats("student_logits", student_logits, "B", "T", "V")
     batch, tokens, words = student_logits.shape
     check_floats("teacher_logits", teacher_logits, batch, tokens, words, way_out="Use one vocabulary and the same tokens.")
+    for name, logits in (("student_logits", student_logits), ("teacher_logits", teacher_logits)):
+        check_data(name, logits)
     check_mask("mask", mask, batch, tokens)
     check_one_of("kind", kind, KINDS)
     if not bool(mask.any()):

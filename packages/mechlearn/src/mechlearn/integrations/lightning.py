@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Any:
     """Make the callback when it is first named: until then Lightning need not be installed."""
     if name == "WatchSources":
         return _made()
-    raise AttributeError(f"mechlearn.integrations.lightning has WatchSources, but found none named {name!r}. Choose it.")
+    raise AttributeError(f"A name of mechlearn.integrations.lightning should be WatchSources. Found {name!r}. Choose it.")
 
 
 @cache

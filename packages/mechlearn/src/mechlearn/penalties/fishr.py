@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.environments import EnvironmentIds, group
+from mechlearn.arguments import check_floats
+from mechlearn.environments import EnvironmentIds, check_differentiable, group
 
 
 def fishr_penalty(
@@ -26,11 +27,20 @@ def fishr_penalty(
         logits: what it returned, with its graph.
 
     Raises:
-        TypeError: ids that cannot be hashed.
-        ValueError: reduced losses, ids that do not fit, fewer than two environments.
+        TypeError: if ids cannot be hashed, or features or logits are not floats.
+        ValueError: if losses are reduced or not computed from the logits, ids, features or logits do not fit the losses, or
+            there are fewer than two environments.
     """
     groups = group(losses, environments, least=2)
-    (delta,) = torch.autograd.grad(losses.sum(), logits, create_graph=True)
+    check_floats("logits", logits, len(losses), "O")
+    check_floats("features", features, len(losses), "I", like=logits)
+    check_differentiable(losses)
+    found = torch.autograd.grad(losses.sum(), logits, create_graph=True, allow_unused=True) if logits.requires_grad else (None,)
+    (delta,) = found
+    if delta is None:
+        raise ValueError(
+            "`losses` should be computed from `logits`. Found no graph between them. Pass what the layer returned."
+        )
     # A bias is a weight of a feature that is always 1.
     features = torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
     variances: list[Tensor] = []

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from mechlearn.arguments import check_callable, check_data, check_floats, check_returned, check_shape, check_tensor
 from mechlearn.environments import EnvironmentIds, group
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -31,12 +32,19 @@ def irm_penalty(
         loss: from outputs and targets to (B,) unreduced losses.
 
     Raises:
-        TypeError: ids that cannot be hashed.
-        ValueError: a loss that reduces, or ids that do not fit.
+        TypeError: if outputs are not floats, targets are not a tensor, the loss is not a function, or ids cannot be hashed.
+        ValueError: if the loss reduces, or targets or ids do not fit the outputs.
     """
+    check_floats("outputs", outputs, "...", "O")
+    check_tensor("targets", targets)
+    check_shape("targets", targets, len(outputs), *targets.shape[1:], way_out="One for each example.")
+    for name, values in (("outputs", outputs), ("targets", targets)):
+        check_data(name, values)
+    check_callable("loss", loss, "a function from outputs and targets to one loss for each example")
     # One w for each example's environment: all E derivatives come from one backward pass.
     scale = outputs.new_ones(len(outputs), requires_grad=True)
     losses = loss(outputs * scale.view(-1, *[1] * (outputs.dim() - 1)), targets)
+    check_returned("loss", losses, "one unreduced loss for each example", len(outputs))
     groups = group(losses, environments)
     (by_example,) = torch.autograd.grad(losses.sum(), scale, create_graph=True)
     return groups.means(by_example).square().mean()

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from mechlearn.arguments import check_generator
+from mechlearn.arguments import check_data, check_each, check_floats, check_generator
 from mechlearn.environments import EnvironmentIds, group
 from mechlearn.penalties.gradients import environment_gradients
 from mechlearn.scaling import row_powers
@@ -24,11 +24,11 @@ def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tenso
         generator: of the orders, on the CPU.
 
     Raises:
-        TypeError: no generator.
-        ValueError: not a matrix, or without rows; a generator of another device.
+        TypeError: if gradients are not floats, or there is no generator.
+        ValueError: if gradients are not a matrix or have no rows or columns, or the generator is on another device.
     """
-    if gradients.dim() != 2 or len(gradients) == 0:
-        raise ValueError(f"`gradients` should be a matrix, one row an environment. Found shape {tuple(gradients.shape)}.")
+    check_floats("gradients", gradients, "E", "P", way_out="Put one environment's gradient in each row.")
+    check_data("gradients", gradients)
     # Rows over powers of two, which round nothing: whatever their lengths, products of two are within float32.
     rows = gradients.to(torch.promote_types(gradients.dtype, torch.float32))
     powers = row_powers(rows)
@@ -60,9 +60,10 @@ def pcgrad_gradients(
         generator: of the orders, on the CPU.
 
     Raises:
-        TypeError: ids that cannot be hashed, no generator.
+        TypeError: if ids cannot be hashed, parameters are not a list of tensors, or there is no generator.
         ValueError: reduced losses, ids that do not fit, a generator of another device.
     """
+    check_each("parameters", parameters, Tensor, "tensors", way_out="Pass list(model.parameters()).")
     flat = pcgrad(environment_gradients(losses, group(losses, environments), parameters, create_graph=False), generator)
     pieces = flat.split([parameter.numel() for parameter in parameters])
     return [piece.view(parameter.shape) for piece, parameter in zip(pieces, parameters, strict=True)]

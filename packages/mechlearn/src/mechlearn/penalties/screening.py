@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from mechlearn.arguments import check_numbers, check_shape, check_share
+from mechlearn.arguments import check_data, check_numbers, check_shape, check_share
 from mechlearn.environments import EnvironmentIds, partition
 
 LARGEST = 1 - 1e-6
@@ -61,6 +61,7 @@ def screen(
     check_share("level", level)
     for name, table, columns in (("inputs", inputs, "J"), ("targets", targets, "K")):
         check_numbers(name, table)
+        check_data(name, table)
         check_shape(name, table, "n", columns, way_out="Make a column of a vector with [:, None].")
     if inputs.shape[:1] != targets.shape[:1]:
         raise ValueError(f"`inputs` and `targets` should have as many rows. Found {len(inputs)} and {len(targets)}.")

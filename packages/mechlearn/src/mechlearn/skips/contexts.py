@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from mechlearn.arguments import Choice, check_shape, check_whole
+from mechlearn.arguments import Choice, check_data, check_shape, check_whole
 from mechlearn.skips.simulators.options import Options
 from mechlearn.trajectories import Trajectories
 from mechlearn.trajectories.conversions import Array
@@ -149,6 +149,7 @@ def _check_values(values: object) -> None:
             f"`values` should be a tensor (batch, time, *action). Found {type(values).__name__}. Actions.from_list takes lists "
             "and arrays, one for each trajectory."
         )
+    check_data("values", values)
     if values.dim() < 2 or 0 in values.shape:
         raise ValueError(
             f"`values` should have the shape (batch, time, *action), nothing of it empty. Found {tuple(values.shape)}. What "

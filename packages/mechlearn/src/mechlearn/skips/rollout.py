@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
-from mechlearn.arguments import check_callable, check_not_negative, check_whole
+from mechlearn.arguments import FLOATS, check_callable, check_data, check_not_negative, check_whole
 from mechlearn.skips.contexts import Actions, Context
 from mechlearn.skips.dynamics import Dynamics, check_dynamics
 from mechlearn.skips.sampling import Sampled, generators_of, stream
@@ -225,7 +225,8 @@ def _check(first: object, max_steps: int, fixed_point: float | None) -> None:
             f"`first` should be a tensor of first frames, (batch, *frame). Found {type(first).__name__}. Trajectories.first() "
             "gives them."
         )
-    if not first.is_floating_point() or first.dim() == 0 or first.numel() == 0:
+    check_data("first", first)
+    if first.dtype not in FLOATS or first.dim() == 0 or first.numel() == 0:
         raise ValueError(
             f"`first` should be floats of shape (batch, *frame), at least one. Found {_kind(first)}. "
             "Trajectories.first() gives them."

@@ -13,7 +13,15 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from mechlearn.arguments import check_callable, check_generator, check_graphs, check_params, check_positive
+from mechlearn.arguments import (
+    check_all_finite,
+    check_callable,
+    check_generator,
+    check_graphs,
+    check_params,
+    check_positive,
+    check_returned,
+)
 from mechlearn.params import Params, add_scaled, dot, leaves
 from mechlearn.surfaces.directions import from_flat
 from mechlearn.surfaces.paths import flat
@@ -51,7 +59,7 @@ def extreme_curvature(
 
     Raises:
         ImportError: scipy is not installed.
-        TypeError: no generator.
+        TypeError: no generator, or a loss that is no tensor of floats.
         ValueError: a tolerance that is not positive, a loss that is no scalar or not finite.
         RuntimeError: Lanczos' method does not converge, or within torch.inference_mode().
     """
@@ -61,8 +69,8 @@ def extreme_curvature(
     check_positive("tolerance", tolerance)
     linalg = _scipy()
     value = loss(parameters)
-    if value.numel() != 1 or not bool(torch.isfinite(value)):
-        raise ValueError(f"The loss should be one finite number. Found {value.detach()}. Average over environments first.")
+    check_returned("loss", value, "one number", *[1] * getattr(value, "ndim", 0), way_out="Average over environments first.")
+    check_all_finite("loss", value, way_out="Look at the point's numbers.")
     point = {name: tensor.detach() for name, tensor in parameters.items()}
     size = sum(tensor.numel() for tensor in point.values())
     taken, bent = 0, False

@@ -5,7 +5,7 @@ import math
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_numbers, check_positive
+from mechlearn.arguments import check_data, check_floats, check_positive
 
 
 def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -> float:
@@ -19,14 +19,15 @@ def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -
         rise: positive, in units of the loss.
 
     Raises:
-        TypeError: what is no tensor of numbers.
+        TypeError: what is no tensor of floating numbers.
         ValueError: another number of points, a rise that is not positive, points that do not ascend, a curve with NaN; one that
             is infinite far out is as good as steep, one that is infinite everywhere has no valley.
     """
-    check_numbers("curve", curve)
-    check_numbers("at", at)
+    for name, values in (("curve", curve), ("at", at)):
+        check_floats(name, values, "n")
+        check_data(name, values)
     check_positive("rise", rise)
-    if curve.shape != at.shape or at.dim() != 1 or len(at) < 2 or not bool((at.diff() > 0).all()):
+    if curve.shape != at.shape or len(at) < 2 or not bool((at.diff() > 0).all()):
         raise ValueError(
             f"`curve` and `at` should be as long as each other, with ascending points. Found {tuple(curve.shape)} and "
             f"{tuple(at.shape)}. Sort them."

@@ -32,7 +32,8 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
     environment e, whatever their batch.
 
     Args:
-        model: any module in eval mode, or one whose layers do the same in both modes.
+        model: any module in eval mode, or one whose layers do the same in both modes. An output that is a tensor has the
+            examples first.
         loss: from outputs and targets to one unreduced loss for each example.
         batches: what can be iterated over again and again and yields (inputs, targets, environments): a list, or a
             DataLoader, which may shuffle. Inputs are a tensor, a tuple or list of positional arguments (loaders make lists of
@@ -99,9 +100,18 @@ def _part(predict: Callable[[Tensor], Tensor], losses: Callable[[Tensor], Tensor
 
 
 def _losses(loss: Loss, targets: object, count: int, output: Tensor) -> Tensor:
+    check_output(output, count)
     losses = loss(output, targets)
     check_returned("loss", losses, "one unreduced loss for each example", count, way_out=UNREDUCED)
     return losses
+
+
+def check_output(output: object, count: int) -> None:
+    """Reject what a model returned where it is a tensor without a row for each example, or holds none at all."""
+    if isinstance(output, Tensor):
+        check_returned("model", output, "a row for each example", count, *output.shape[1:], floats=not output.is_complex())
+    elif output is None or isinstance(output, str | int | float | np.ndarray):
+        raise TypeError(f"`model` should return a tensor, or tensors. Found {type(output).__name__}.")
 
 
 def check_batches(batches: object) -> None:

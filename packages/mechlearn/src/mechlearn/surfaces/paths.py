@@ -16,6 +16,8 @@ from torch import Tensor
 from mechlearn.arguments import check_each, check_numbers, check_params, check_shape, check_whole
 from mechlearn.params import Params
 
+_POINT = "mechlearn.surfaces.flat(parameters) makes a point."
+
 
 class Principal(NamedTuple):
     """Principal directions of a path.
@@ -99,6 +101,10 @@ def _points(path: Sequence[Tensor] | Tensor) -> Tensor:
         check_numbers("path", path)
     else:
         check_each("path", path, Tensor, "flat vectors")
+        shapes = sorted({tuple(point.shape) for point in path})
+        if len(shapes) != 1:
+            found = f"the shapes {shapes}" if shapes else "none"
+            raise ValueError(f"`path` should hold points of one shape, one at least. Found {found}. {_POINT}")
     points = path if isinstance(path, Tensor) else torch.stack(list(path))
-    check_shape("path", points, "T", "n", way_out="mechlearn.surfaces.flat(parameters) makes a point.")
+    check_shape("path", points, "T", "n", way_out=_POINT)
     return points

@@ -10,6 +10,7 @@ When not to use it: a flat-looking slice says little by itself, as a random dire
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import torch
@@ -21,6 +22,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase  # pyright: ignore[
 from mechlearn.arguments import (
     check_all_finite,
     check_callable,
+    check_data,
     check_kind,
     check_numbers,
     check_one_of,
@@ -33,7 +35,7 @@ from mechlearn.arguments import (
 from mechlearn.environments import EnvironmentIds
 from mechlearn.nn.stacks import dense_layers, through
 from mechlearn.params import Params, parameters_of
-from mechlearn.surfaces.model_landscape import UNREDUCED, Batches, Loss, called, check_batches, count_examples
+from mechlearn.surfaces.model_landscape import UNREDUCED, Batches, Loss, called, check_batches, check_output, count_examples
 
 Statistics = Literal["kept", "moved", "re-estimated"]
 Function = Callable[[Params], Tensor]
@@ -124,6 +126,7 @@ class _Losses(NamedTuple):
         )
 
     def _parts(self, outputs: Any, targets: Tensor, share: Tensor) -> Tensor:  # noqa: ANN401  # what the model returns
+        check_output(outputs, share.shape[1])
         found = self.loss(outputs, targets)
         check_returned("loss", found, "one unreduced loss for each example", *share.shape[1:], way_out=UNREDUCED)
         return share.to(found) @ found
@@ -188,6 +191,7 @@ def plane(
 
 def _check_points(name: str, values: Tensor) -> None:
     check_numbers(name, values)
+    check_data(name, values)
     if values.numel():
         check_shape(name, values, "n")
     check_all_finite(name, values, way_out="Write torch.linspace(-1, 1, 51), for example.")
@@ -223,11 +227,17 @@ def _moved(parameters: Params, axes: list[Params], points: Tensor, chunk: int) -
 def _together(loss: Function, stacked: Params) -> Tensor:
     count = len(next(iter(stacked.values())))
     if count == 1:
-        return loss({name: tensor[0] for name, tensor in stacked.items()})[None]
+        return _returned(loss, {name: tensor[0] for name, tensor in stacked.items()})[None]
     surface = getattr(loss, "__self__", None)
     if isinstance(surface, Surface) and loss == surface.mean and isinstance(surface.losses, _Losses):
         return surface.losses.together(stacked).mean(1)
-    return loss.together(stacked) if isinstance(loss, _Losses) else vmap(loss)(stacked)
+    return loss.together(stacked) if isinstance(loss, _Losses) else vmap(partial(_returned, loss))(stacked)
+
+
+def _returned(loss: Function, point: Params) -> Tensor:
+    found = loss(point)
+    check_returned("loss", found, "one number, or one for each environment", "...", floats=False)
+    return found
 
 
 def _is_average(model: nn.Module, name: str) -> bool:

@@ -4,6 +4,11 @@
 scikit-learn: `pip install 'mechlearn[tables]'`.
 """
 
+try:
+    __import__("sklearn")
+except ImportError as error:
+    raise ImportError("mechlearn.tables needs scikit-learn. Found none. Run: pip install 'mechlearn[tables]'.") from error
+
 from mechlearn.tables.agreeing import AgreementClassifier as AgreementClassifier
 from mechlearn.tables.agreeing import AgreementRegressor as AgreementRegressor
 from mechlearn.tables.comparing import Comparison as Comparison

@@ -39,7 +39,7 @@ def rows_of(rows: Any, count: int) -> slice | Tensor:  # noqa: ANN401  # whateve
 def check_position(row: int, count: int) -> None:
     """Reject a trajectory that there is not."""
     if not -count <= row < count:
-        raise IndexError(f"Trajectories are counted from 0 to {count - 1}. Found {row}.")
+        raise IndexError(f"`rows` should be numbers from 0 to {count - 1}. Found {row}. Negative ones count from the end.")
 
 
 def positions(name: str, given: Any, *, bools: bool = False) -> Tensor:  # noqa: ANN401  # whatever indexes a batch

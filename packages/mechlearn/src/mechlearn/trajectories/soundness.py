@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mechlearn.arguments import check_data
+
 
 class Range(NamedTuple):
     """The least and the largest of some numbers, or less and more."""
@@ -18,7 +20,7 @@ class Range(NamedTuple):
 
 
 def check_tensors(frames: object, lengths: object) -> None:
-    """Reject anything but a tensor, complex frames, and shapes or types that cannot be."""
+    """Reject anything but a tensor that can be read, complex frames, and shapes or types that cannot be."""
     if not isinstance(frames, Tensor):
         raise TypeError(
             f"`frames` should be a tensor. Found {type(frames).__name__}. Trajectories.from_numpy and from_list take others."
@@ -27,6 +29,8 @@ def check_tensors(frames: object, lengths: object) -> None:
         raise TypeError(
             f"`lengths` should be a tensor of integers. Found {type(lengths).__name__}. Pass torch.tensor(lengths)."
         )
+    check_data("frames", frames)
+    check_data("lengths", lengths)
     _check_real(frames)
     _check_shape(frames, lengths)
 

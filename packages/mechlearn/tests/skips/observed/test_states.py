@@ -148,12 +148,15 @@ def test_faint_targets_under_large_logits_are_ranked_exactly():
         (lambda: states().packed({"image": torch.zeros(2, 3, 4)}), ValueError, r"the entries \['image', 'place', 'speed'\]"),
         (lambda: states().packed(PLAIN[0] | {"speed": torch.zeros(2)}), ValueError, "of one length"),
         (lambda: states().packed(PLAIN[0] | {"place": torch.zeros(9, 3)}), ValueError, r"the shape \(2,\). Found \(3,\)"),
+        (lambda: States(None), TypeError, "`shapes` should be a dictionary by the entries' names. Found None"),
+        (lambda: States({"place": 2}), TypeError, r"`shapes\['place'\]` should be a list of whole numbers. Found 2"),
+        (lambda: States({"place": (2,)}, 3.0), TypeError, "`scales` should be a dictionary by the entries' names"),
         (lambda: states().loss({"image": SquaredError()}), ValueError, r"Found none for \['place', 'speed'\]"),
         (lambda: states().loss(LOSSES | {"sound": SquaredError()}), ValueError, r"`losses` should be of.*Found \['sound'\]"),
         (lambda: states().loss(LOSSES, {"image": -1.0}), ValueError, "should be positive.*Leave the entry out"),
     ],
 )
-def test_what_cannot_be_is_refused(call, error, sentence):
+def test_what_cannot_be_is_refused(as_installed, call, error, sentence):
     with pytest.raises(error, match=sentence):
         call()
 

@@ -181,7 +181,8 @@ def conditional(ids, count=2):
     ("make", "sentence"),
     [
         (lambda: Options([[0, 1]], 2), "`ids` should be a tensor"),
-        (lambda: Options(torch.zeros(2, 4), 2), "`ids` should be whole numbers. Found torch.float32"),
+        (lambda: Options(torch.zeros(2, 4, dtype=torch.int64, device="meta"), 2), "`ids` should hold data"),
+        (lambda: Options(torch.zeros(2, 4), 2), "`ids` should hold whole numbers. Found torch.float32"),
         (lambda: Options(torch.zeros(2, 4, dtype=torch.int64), 2.0), "`count` should be a whole number"),
         (lambda: OrEnd(Fixed(2)), r"`greedy` should be Greedy\(...\)"),
         (

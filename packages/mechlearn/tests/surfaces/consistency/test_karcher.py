@@ -58,6 +58,8 @@ def test_bad_matrices_are_named(as_installed):
         karcher_mean(torch.tensor([[[1.0, 0.5], [0.0, 1.0]]]))
     with pytest.raises(RuntimeError, match=r"residual.*iterations"):
         karcher_mean(positive(0, 3, 3), iterations=1)
+    with pytest.raises(TypeError, match="`matrices` should hold data"):
+        karcher_mean(torch.ones(2, 2, 2, device="meta"))
     for wrong in (torch.eye(2), torch.zeros(0, 2, 2), torch.ones(1, 2, 3)):
         with pytest.raises(ValueError, match=r"`matrices` should have the shape \(k, n, n\)\. Found"):
             karcher_mean(wrong)

@@ -122,10 +122,20 @@ def test_the_ratios_in_the_captions(first, ratio):
     assert math.sqrt(found) == pytest.approx({25.5: 5.05, 5.5: 2.35}[ratio], abs=0.01)
 
 
-def test_bad_arguments():
+def test_bad_arguments(as_installed):
     one = torch.eye(2)
     with pytest.raises(ValueError, match=r"hessian_b.*positive definite.*eigenvalue 0"):
         proposition_3_bound(one, torch.zeros(2, 2))
+    for place in (0, 1):
+        given = [one, one]
+        given[place] = torch.full((2, 2), math.nan)
+        for find in (proposition_3_bound, proposition_3_inconsistency):
+            with pytest.raises(ValueError, match=f"`hessian_{'ab'[place]}` should be finite"):
+                find(*given)
+    with pytest.raises(ValueError, match=r"`hessian_b` should have the shape \(2, 2\)\. Found \(3, 3\)"):
+        proposition_3_bound(one, torch.eye(3))
+    with pytest.raises(TypeError, match="`hessian_a` should hold data"):
+        proposition_3_bound(one.to("meta"), one)
     with pytest.raises(ValueError, match=r"epsilon.*positive"):
         proposition_3_bound(one, one, epsilon=0.0)
     for t in (3, 4, 9):

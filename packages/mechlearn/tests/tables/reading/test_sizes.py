@@ -1,6 +1,7 @@
 """Tables larger than they look: a sentence with the unpacked size, before memory is asked for."""
 
 import io
+import itertools
 import resource
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def raw(content):
     return lambda path: path.write_bytes(content)
 
 
-SHAPES = [(5 * 10**9,), (10**9, 5), (2**40,), (2**62,), (2**31, 2**31, 2**31), (10**30,)]
+SHAPES = [(5 * 10**9,), (10**9, 5), (2**33, 1), (2**40,), (1, 2**50), (2**62,), (2**31, 2**31, 2**31), (10**30,)]
 
 LARGE = {f"npz: claims {shape}": ("x.npz", packed({"a": (header(shape), 0)})) for shape in SHAPES}
 LARGE |= {f"npy: claims {shape}": ("x.npy", raw(header(shape) + bytes(64))) for shape in SHAPES}
@@ -92,6 +93,36 @@ def test_zeros_that_are_there_count_unpacked(tmp_path, monkeypatch):
         npz_arrays(path)
     packed({"a": (header((MIB,)), 8 * MIB)})(path)
     assert npz_arrays(path)["a"].shape == (MIB,)
+
+
+def sheet_of(kind):
+    """The pieces of a sheet: one that unpacks to 96 MiB, or rows whose last cell alone is filled, the 16,384th."""
+    yield b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    if kind == "unpacked":
+        yield from itertools.repeat(b" " * MIB, 96)
+    for row in range(1, 3000 if kind == "far" else 2):
+        yield f'<row r="{row}"><c r="XFD{row}"><v>{row}</v></c></row>'.encode()
+    yield b"</sheetData></worksheet>"
+
+
+@pytest.mark.extra("excel", "openpyxl")
+@pytest.mark.parametrize("kind", ["unpacked", "far"])
+def test_a_workbook_counts_unpacked(tmp_path, monkeypatch, kind):
+    from openpyxl import Workbook
+
+    Workbook().save(tmp_path / "plain.xlsx")
+    path = tmp_path / "x.xlsx"
+    with zipfile.ZipFile(tmp_path / "plain.xlsx") as plain, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in plain.namelist():
+            with made.open(name, "w") as member:
+                for piece in sheet_of(kind) if "sheet1.xml" in name else [plain.read(name)]:
+                    member.write(piece)
+    assert path.stat().st_size < MIB // 4
+    monkeypatch.setattr("mechlearn.tables.reading.files.LARGEST", 64 * MIB)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match=r"at most 0\.0625 GiB\. Found 0\.1 GiB, unpacked, in x\.xlsx"):
+        read_table(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024  # KiB
 
 
 PARQUET = """

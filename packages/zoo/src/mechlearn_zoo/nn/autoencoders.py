@@ -17,6 +17,7 @@ from torch import Generator, Tensor, nn
 from mechlearn.arguments import (
     all_finite,
     check_all_finite,
+    check_data,
     check_floats,
     check_generator,
     check_kind,
@@ -167,8 +168,9 @@ def vae_loss(
         ValueError: frames of different shapes, latents of another number, a negative `free_nats`, a weight that is not
             positive; a loss that is not finite: what it comes of is named, the layer `log_var` where its exponential overflows.
     """
-    check_floats("x", x, "...")
-    check_floats("x_hat", x_hat, "...")
+    for name, frames in (("x", x), ("x_hat", x_hat)):
+        check_floats(name, frames, "...")
+        check_data(name, frames)
     check_not_negative("free_nats", free_nats)
     check_positive("reconstruction", reconstruction)
     if x.shape != x_hat.shape:

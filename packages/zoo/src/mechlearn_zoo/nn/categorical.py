@@ -21,9 +21,7 @@ from mechlearn.arguments import (
     check_floats,
     check_generator,
     check_ids,
-    check_kind,
     check_positive,
-    check_tensor,
     check_whole,
 )
 from mechlearn_zoo.nn.mixtures import at_temperature
@@ -103,7 +101,7 @@ def chosen(logs: Float[Tensor, "*batch k"], taken: Int[Tensor, "*batch"]) -> Flo
     """
     check_floats("logs", logs, "...", "k")
     check_ids("taken", taken, *logs.shape[:-1], count=logs.shape[-1])
-    return logs.gather(-1, taken[..., None]).squeeze(-1)
+    return logs.gather(-1, taken[..., None].long()).squeeze(-1)
 
 
 def straight_through(soft: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k"]:
@@ -152,27 +150,15 @@ def used_symbols(symbols: Int[Tensor, "*draws"], count: int, least: float = 0.01
         TypeError: symbols that are no whole numbers.
         ValueError: none, or ids out of range.
     """
-    check_tensor("symbols", symbols, way_out="Pass ids; one-hot symbols with .argmax(-1).")
     check_whole("count", count, least=1)
     check_positive("least", least)
-    if symbols.is_floating_point() or symbols.is_complex():
-        raise TypeError(
-            f"`symbols` should be ids, whole numbers. Found {symbols.dtype}. Pass one-hot symbols with .argmax(-1)."
-        )
-    if symbols.numel() == 0 or int(symbols.min()) < 0 or int(symbols.max()) >= count:
-        found = "none" if symbols.numel() == 0 else f"{int(symbols.min())} to {int(symbols.max())}"
-        raise ValueError(f"`symbols` should be ids from 0 to {count - 1}, at least one. Found {found}. Check `count`.")
+    check_ids("symbols", symbols, "...", count=count, way_out="Pass one-hot symbols with .argmax(-1).")
     shares = torch.bincount(symbols.flatten().long(), minlength=count) / symbols.numel()
     return int((shares >= least).sum())
 
 
 def _check_logits(logits: Tensor) -> None:
-    check_kind("logits", logits, Tensor, "a tensor", way_out="Convert it with torch.as_tensor.")
-    if not logits.is_floating_point() or logits.dim() == 0 or not logits.numel():
-        raise ValueError(
-            f"`logits` should be floating numbers of shape (..., K) with one choice or more. Found {tuple(logits.shape)}, "
-            f"{logits.dtype}. Put the choices last."
-        )
+    check_floats("logits", logits, "...", "K", way_out="Put the choices last.")
     if not all_finite(logits.detach().amax(-1)):
         raise ValueError(
             "`logits` should be numbers, minus infinity for some choices at most. Found NaN, infinity, or no choice."

@@ -19,6 +19,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import softmax
 
 from mechlearn.arguments import (
+    FLOATS,
     all_finite,
     check_all_finite,
     check_finite,
@@ -64,8 +65,8 @@ def mixture_log_prob(
             looks at that.
     """
     _check_mixture(log_weights, means, log_scales)
-    if not isinstance(y, Tensor) or y.shape != means.shape[:-1] or not y.is_floating_point():  # pyright: ignore[reportUnnecessaryIsInstance]
-        check_floats("y", y, *means.shape[:-1], way_out="One value for each mixture.")
+    if not _plain(y, means) or y.shape != means.shape[:-1]:
+        check_floats("y", y, *means.shape[:-1], like=means, way_out="One value for each mixture.")
     standard = (y.unsqueeze(-1) - means) * torch.exp(-log_scales)
     joint = torch.addcmul(log_weights - log_scales, standard, standard, value=-0.5)
     return torch.logsumexp(joint, -1) - torch.logsumexp(log_weights, -1) - LOG_SQRT_2PI
@@ -182,7 +183,7 @@ def mixture_quantile(mixture: Mixture, uniform: Float[Tensor, "..."], normal: Fl
     check_kind("mixture", mixture, Mixture, "a Mixture(log_weights, means, log_scales)")
     _check_mixture(*mixture)
     for name, numbers in (("uniform", uniform), ("normal", normal)):
-        _check_beside(name, numbers, mixture.means.shape[:-1])
+        _check_beside(name, numbers, mixture.means)
     below = softmax(mixture.log_weights, -1).cumsum(-1)
     below = below / below[..., -1:]  # so that rounding leaves nothing above 1, where a component of weight 0 may lie
     chosen = (uniform.unsqueeze(-1) >= below).sum(-1, keepdim=True)
@@ -228,20 +229,28 @@ class MixtureHead(nn.Module):
 
 
 def _check_mixture(log_weights: Tensor, means: Tensor, log_scales: Tensor) -> None:
-    parts = (log_weights, means, log_scales)
+    parts = (means, log_weights, log_scales)
     # One comparison where all is well: this is a part of every step of a dream.
-    if all(isinstance(part, Tensor) and part.is_floating_point() for part in parts) and (  # pyright: ignore[reportUnnecessaryIsInstance]
+    if all(_plain(part, means) for part in parts) and (
         log_weights.shape == means.shape == log_scales.shape and means.numel() and means.dim()
     ):
         return
     check_floats("means", means, "...", "K")
     for name, part in (("log_weights", log_weights), ("log_scales", log_scales)):
-        check_floats(name, part, *means.shape, way_out="One number for each mean.")
+        check_floats(name, part, *means.shape, like=means, way_out="One number for each mean.")
 
 
-def _check_beside(name: str, numbers: Tensor, batch: torch.Size) -> None:
-    if isinstance(numbers, Tensor) and numbers.is_floating_point():  # pyright: ignore[reportUnnecessaryIsInstance]
+def _check_beside(name: str, numbers: Tensor, means: Tensor) -> None:
+    batch = means.shape[:-1]
+    if _plain(numbers, means):
         own = numbers.shape
         if own == batch or (len(own) <= len(batch) and all(a in (1, b) for a, b in zip(own[::-1], batch[::-1], strict=False))):
             return
-    check_floats(name, numbers, *batch, way_out="Or what can be expanded to it.")
+    check_floats(name, numbers, *batch, like=means, way_out="Or what can be expanded to it.")
+
+
+def _plain(part: object, like: Tensor) -> bool:
+    """Whether this is a dense tensor of floats on another one's device."""
+    if not isinstance(part, Tensor) or part.dtype not in FLOATS or part.device != like.device:
+        return False
+    return part.layout == torch.strided and not part.is_nested

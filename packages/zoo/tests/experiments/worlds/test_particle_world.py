@@ -66,6 +66,8 @@ def test_goals_that_there_are_not_are_refused():
     world = begin(1, 2, 3, generator())
     with pytest.raises(ValueError, match=r"`goals` should be numbers from 0 to 2\. Found 0 to 3"):
         distances(world, torch.tensor([[0, 3]]))
+    short = torch.tensor([[0, 2]], dtype=torch.int8)
+    assert torch.equal(distances(world, short), distances(world, short.long()))
     with pytest.raises(TypeError, match="`goals` should hold whole numbers"):
         distances(world, torch.zeros(1, 2))
 

@@ -93,6 +93,8 @@ def test_features_that_are_the_same_everywhere_have_no_spread():
         match_spread(rows, 1.0)
     with pytest.raises(ValueError, match="in all of row 0"):
         match_spread(rows[:1, :1], 1.0)
+    with pytest.raises(TypeError, match="`decoded` should hold data"):
+        match_spread(torch.ones(2, 3, device="meta"), 1.0)
     with pytest.raises(ValueError, match="`decoded` should be finite"):
         match_spread(rows * math.nan, 1.0)
     small = rows[:1] * 1e-30

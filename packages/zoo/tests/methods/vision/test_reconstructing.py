@@ -110,6 +110,9 @@ def test_targets_and_starts_that_are_not_finite_are_refused_before_the_first_ste
             feature_loss(broken, targets, weights)
     with pytest.raises(TypeError, match=r"`targets` should be a dictionary of tensors by name"):
         feature_loss(targets, None)
+    for name, given in (("found", ("meta", "cpu")), ("targets", ("cpu", "meta"))):
+        with pytest.raises(TypeError, match=rf"`{name}\['one'\]` should hold data"):
+            feature_loss(*({"one": torch.ones(2, 3, device=device)} for device in given))
     with pytest.raises(TypeError, match=r"`targets\['one'\]` should hold floating numbers"):
         feature_loss(targets, {"one": targets["one"].long()})
     with pytest.raises(ValueError, match="`start` should be finite"):

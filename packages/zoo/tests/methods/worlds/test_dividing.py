@@ -154,7 +154,9 @@ def test_what_is_refused(as_installed):
         closure(torch.rand(2, 3))
     with pytest.raises(ValueError, match="probabilities in"):
         closure(torch.full((2, 2), math.nan))
-    with pytest.raises(TypeError, match="tensor of floats"):
+    with pytest.raises(TypeError, match="`low_level` should hold data"):
+        closure(torch.eye(2, device="meta"))
+    with pytest.raises(TypeError, match="`low_level` should hold floating numbers"):
         closure(torch.eye(2).long())
     with pytest.raises(TypeError, match="`problem` should be Planning"):
         divide_and_conquer(0, 1, v, Effort(), generator())

@@ -121,6 +121,10 @@ def test_what_is_refused():
     env = Dream(DreamWorld(memory(), STARTS), 2, None, torch.Generator())
     with pytest.raises(ValueError, match=r"`actions` should have the shape \(2, 2\)"):
         env.step(np.zeros((2, 3)))
+    with pytest.raises(TypeError, match="`actions` should hold data"):
+        env.step(torch.zeros(2, 2, device="meta"))
+    with pytest.raises(TypeError, match="`actions` should be dense"):
+        env.step(torch.zeros(2, 2).to_sparse())
 
 
 def test_starts_scales_and_actions_that_are_not_finite_are_refused_before_anything_is_drawn(as_installed):

@@ -104,6 +104,8 @@ def test_what_is_not_finite_empty_or_no_action_is_refused():
         model()(g, 1.5)
     logits, actions = torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, dtype=torch.long)
     for function in (next_action_losses, perfect_steps):
+        with pytest.raises(TypeError, match="`logits` should hold data"):
+            function(logits.to("meta"), actions)
         with pytest.raises(ValueError, match=r"`actions` should be numbers from 0 to 3\. Found 4 to 4"):
             function(logits, actions + 4)
         with pytest.raises(TypeError, match="`actions` should hold whole numbers"):

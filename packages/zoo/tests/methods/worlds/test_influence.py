@@ -119,6 +119,12 @@ def test_empty_batches_nan_and_ids_are_refused():
         causal_influence(counterfactual[:0], policy[:0], taken[:0])
     with pytest.raises(TypeError, match="`taken` should hold whole numbers"):
         causal_influence(counterfactual, policy, taken.float())
+    short = causal_influence(counterfactual, policy, taken.to(torch.int8))
+    assert torch.equal(short, causal_influence(counterfactual, policy, taken))
+    with pytest.raises(TypeError, match="`policy` should hold data"):
+        mutual_information(counterfactual, policy.to("meta"))
+    with pytest.raises(TypeError, match="`influence` should hold data"):
+        influence_rewards(torch.zeros(4, 2, device="meta"))
     influence = torch.zeros(4, 2)
     influence[1, 0] = math.nan
     with pytest.raises(ValueError, match=r"`influence` should be finite\. Found nan at \(1, 0\)"):

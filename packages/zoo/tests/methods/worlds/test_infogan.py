@@ -211,13 +211,18 @@ def test_the_most_plausible_path_is_the_best_of_all_choices():
         assert least(most_plausible(judge, stages)) == max(least(path) for path in itertools.product(*stages))
 
 
-def test_what_is_refused():
+def test_what_is_refused(as_installed):
     with pytest.raises(ValueError, match=r"`real_pairs` should have the shape \(b, 2, o\)"):
         pair_losses(networks(), torch.zeros(4, 4), generator())
     with pytest.raises(ValueError, match="`real_pairs` should be finite"):
         pair_losses(networks(), torch.full((4, 2, 2), math.nan), generator())
     with pytest.raises(ValueError, match="rows sum to 1"):
         waypoints(torch.ones(3, 3), 0, 1)
+    with pytest.raises(TypeError, match="`table` should hold data"):
+        waypoints(torch.eye(3, device="meta"), 0, 1)
+    for wrong, found in ((None, "None"), (torch.zeros(2, 1), r"shape \(2, 1\)"), (torch.tensor(0.0), r"shape \(\)")):
+        with pytest.raises((TypeError, ValueError), match=rf"`discriminator` should return a logit for.* Found {found}"):
+            most_plausible(lambda pairs, wrong=wrong: wrong, [torch.zeros(1, 2), torch.zeros(3, 2)])
     with pytest.raises(ValueError, match=r"`goal` should be one of 3 states\. Found 3"):
         waypoints(torch.eye(3), 0, 3)
     with pytest.raises(ValueError, match="`states` should be at least 2"):

@@ -65,6 +65,11 @@ def test_what_would_be_counted_is_finite():
         vocabulary_reward(torch.eye(3), torch.tensor([0.0, math.inf, 0.0]), 1.0)
     with pytest.raises(ValueError, match=r"`utterances` should have the shape \(\.\.\., K\)\. Found \(0, 3\)"):
         vocabulary_reward(torch.zeros(0, 3), torch.zeros(3), 1.0)
+    for name, given in (("utterances", ("meta", "cpu")), ("counts", ("cpu", "meta"))):
+        with pytest.raises(TypeError, match=f"`{name}` should hold data"):
+            vocabulary_reward(torch.eye(3, device=given[0]), torch.zeros(3, device=given[1]), 1.0)
+    with pytest.raises(TypeError, match="`symbols` should hold data"):
+        grounding(torch.zeros(3, dtype=torch.int64, device="meta"), torch.arange(3), generator())
     with pytest.raises(TypeError, match="`utterances` should hold floating numbers"):
         vocabulary_reward(torch.eye(3).long(), torch.zeros(3), 1.0)
     with pytest.raises(ValueError, match=r"`messages` should have the shape \(n, places\)"):

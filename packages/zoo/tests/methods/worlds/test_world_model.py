@@ -81,6 +81,9 @@ def test_what_is_not_finite_of_another_width_or_type_is_refused():
         m(z, a / 0)
     with pytest.raises(ValueError, match=r"`following` should be finite\. Found nan at \(1, 2, 0\)"):
         memory_loss(m(z, a), broken, torch.zeros(2, 5, dtype=torch.bool))
+    found = m(z, a)
+    with pytest.raises(TypeError, match="`ends` should hold data"):
+        memory_loss(found._replace(ends=found.ends.to("meta")), z, torch.zeros(2, 5, dtype=torch.bool))
     with pytest.raises(TypeError, match="`ended` should hold booleans"):
         memory_loss(m(z, a), z, torch.zeros(2, 5))
     with pytest.raises(TypeError, match=r"`z` should be of the type torch\.float64\. Found torch\.float32"):

@@ -30,7 +30,7 @@ Does it help to choose which future frame to predict?
 """
 """What may be asked, with a command that asks it."""
 
-EXAMPLE = "mechlearn fit agreement data.csv --target y --environment site"
+EXAMPLE = "Run: mechlearn fit agreement data.csv --target y --environment site"
 """A command that is whole."""
 
 BUDGET = 3.0
@@ -49,11 +49,11 @@ OF = {
 """By what is asked: the options that it reads, beside those of all. Any other would be accepted and do nothing."""
 
 INSTEAD = {
-    ("sites", "privileged"): "--drop these columns",
-    ("sites", "test_environment"): "every site is left out once",
-    ("agreement", "privileged"): "--drop these columns, or ask mechlearn fit distill",
-    ("distill", "test_environment"): "leave the rows of this site out of the file",
-    ("skips", "drop"): "leave these columns out of the file",
+    ("sites", "privileged"): "--drop these columns.",
+    ("sites", "test_environment"): "Every site is left out once.",
+    ("agreement", "privileged"): "--drop these columns, or ask mechlearn fit distill.",
+    ("distill", "test_environment"): "Leave the rows of this site out of the file.",
+    ("skips", "drop"): "Leave these columns out of the file.",
 }
 """Ways out where leaving an option out would train on what it was to keep away."""
 
@@ -116,8 +116,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         if options.out is None and _is_another(folder, asked):
             check_names(options)  # a name that is mistyped is no other question
             raise UsageError(
-                f"a folder keeps the model of one question: its kind, file and target, but found another one's in {folder}; "
-                "name a folder with --out, or this one to replace it"
+                f"A folder should keep the model of one question: its kind, file and target. Found another one's in {folder}. "
+                "Name a folder with --out, or this one to replace it."
             )
         answer, facts = ask(options, folder)
         model = save(answer.model, folder / "model")
@@ -142,9 +142,9 @@ def _is_another(folder: Path, asked: str) -> bool:
 def _check(options: argparse.Namespace) -> None:
     if options.kind not in KINDS:
         found, way_out = (repr(options.kind), suggestion(options.kind, KINDS)) if options.kind else ("nothing", EXAMPLE)
-        raise UsageError(f"mechlearn fit asks about sites, agreement, distill or skips, but found {found}; {way_out}")
+        raise UsageError(f"mechlearn fit should be asked about sites, agreement, distill or skips. Found {found}. {way_out}")
     if options.file is None:
-        raise UsageError(f"mechlearn fit needs a table, but found no file; {EXAMPLE}")
+        raise UsageError(f"mechlearn fit should be given a table. Found no file. {EXAMPLE}")
     _check_kind(options)
     needed = {
         "sites": ("target", "environment"),
@@ -154,13 +154,13 @@ def _check(options: argparse.Namespace) -> None:
     }[options.kind]
     for name in needed:
         if not getattr(options, name):
-            raise UsageError(f"mechlearn fit {options.kind} needs --{name}, but found none; --help tells more")
+            raise UsageError(f"mechlearn fit {options.kind} should be given --{name}. Found none. See --help.")
     if options.kind != "skips" and options.environment == options.target:
-        raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
+        raise UsageError(f"Target and environment should be two columns. Found {options.target!r} for both. Name another.")
     if options.in_time and len(options.privileged or ()) < 2:
-        raise UsageError("--in-time needs a --privileged for each step in time, but found fewer than two; --help tells more")
+        raise UsageError("--in-time should come with a --privileged for each step in time. Found fewer than two. See --help.")
     if not (options.budget > 0 and math.isfinite(options.budget)):
-        raise UsageError(f"--budget must be above 0 minutes and finite, but found {options.budget:g}; the default is 3")
+        raise UsageError(f"--budget should be above 0 minutes and finite. Found {options.budget:g}. The default is 3.")
 
 
 def _check_kind(options: argparse.Namespace) -> None:
@@ -171,13 +171,15 @@ def _check_kind(options: argparse.Namespace) -> None:
             continue
         *others, last = [kind for kind in KINDS if name in OF[kind]]
         kinds = f"{', '.join(others)} and {last}" if others else last
-        way_out = INSTEAD.get((options.kind, name), "leave it out")
+        way_out = INSTEAD.get((options.kind, name), "Leave it out.")
         flag = f"--{name.replace('_', '-')}"
-        raise UsageError(f"{flag} is for mechlearn fit {kinds}, but found it with mechlearn fit {options.kind}; {way_out}")
+        raise UsageError(
+            f"{flag} should come with mechlearn fit {kinds}. Found it with mechlearn fit {options.kind}. {way_out}"
+        )
 
 
 def _needed() -> None:
     try:
         importlib.import_module("sklearn")  # an extra's
     except ImportError as error:
-        raise CommandError("mechlearn fit needs scikit-learn, but found none; pip install 'mechlearn[tables]'") from error
+        raise CommandError("mechlearn fit needs scikit-learn. Found none. Run: pip install 'mechlearn[tables]'.") from error

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import Choice, check_positive
+from mechlearn.arguments import Choice, check_each, check_kind, check_positive
 from mechlearn.losses import ElementwiseLoss, Loss, Ranking, evaluated, frame_of, largest_target, prediction_shape, rankable
 from mechlearn.trajectories import Trajectories
 
@@ -32,6 +32,7 @@ class States(Choice):
         scales: what one unit of an entry's stored numbers means, such as 1/255 for images in bytes; 1 where there is none.
 
     Raises:
+        TypeError: shapes or scales that are not dictionaries, or a shape that is not a list of whole numbers.
         ValueError: no entries, one without elements, a scale that is not positive, or one of an entry that there is not.
     """
 
@@ -39,6 +40,10 @@ class States(Choice):
     scales: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
+        for name, given in (("shapes", self.shapes), ("scales", self.scales)):
+            check_kind(name, given, Mapping, "a dictionary by the entries' names")
+        for name, shape in self.shapes.items():
+            check_each(f"shapes[{name!r}]", shape, int, "whole numbers")
         if not self.shapes or any(0 in shape for shape in self.shapes.values()):
             raise ValueError(f"`shapes` should name entries that have elements. Found {dict(self.shapes)}.")
         _check_names("scales", self.scales, self.shapes)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mechlearn.arguments import Choice, check_tensor, check_whole
+from mechlearn.arguments import Choice, check_ids, check_whole
 from mechlearn.trajectories import Trajectories
 
 
@@ -38,12 +38,8 @@ class Options(Choice):
     count: int
 
     def __post_init__(self) -> None:
-        check_tensor("ids", self.ids)
+        check_ids("ids", self.ids, "batch", "time")
         check_whole("count", self.count, 1)
-        if self.ids.is_floating_point() or self.ids.is_complex() or self.ids.dtype == torch.bool:
-            raise TypeError(f"`ids` should be whole numbers. Found {self.ids.dtype}. Convert them with .long().")
-        if self.ids.dim() != 2 or 0 in self.ids.shape:
-            raise ValueError(f"`ids` should have the shape (batch, time). Found {tuple(self.ids.shape)}.")
 
     def __getitem__(self, rows: slice | Tensor | list[int]) -> "Options":
         """Return those of some trajectories, chosen as these are."""

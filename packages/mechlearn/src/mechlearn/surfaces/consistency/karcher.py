@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mechlearn.arguments import check_not_negative, check_numbers, check_shape, check_whole
+from mechlearn.arguments import check_data, check_not_negative, check_numbers, check_shape, check_whole
 
 
 def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, iterations: int = 1000) -> Float[Tensor, "n n"]:
@@ -35,6 +35,7 @@ def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, ite
     [0.1, 0.1]
     """
     check_numbers("matrices", matrices)
+    check_data("matrices", matrices)
     check_shape("matrices", matrices, "k", "n", "n", way_out="torch.stack joins square matrices.")
     check_not_negative("tolerance", tolerance)
     check_whole("iterations", iterations)

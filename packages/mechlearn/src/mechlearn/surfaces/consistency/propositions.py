@@ -11,6 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mechlearn.arguments import (
+    check_all_finite,
+    check_data,
     check_flag,
     check_not_negative,
     check_numbers,
@@ -169,7 +171,9 @@ def _ratios(hessian_a: Tensor, hessian_b: Tensor) -> Tensor:
     """Generalised eigenvalues of (B, A), in float64."""
     for name, hessian in (("hessian_a", hessian_a), ("hessian_b", hessian_b)):
         check_numbers(name, hessian)
-        check_shape(name, hessian, "n", "n")
+        check_shape(name, hessian, *(("n", "n") if hessian is hessian_a else hessian_a.shape))
+        check_data(name, hessian)
+        check_all_finite(name, hessian)
     a, b = hessian_a.detach().double(), hessian_b.detach().double()
     for name, matrix in (("hessian_a", a), ("hessian_b", b)):
         least = float(torch.linalg.eigvalsh(matrix)[0])

@@ -125,25 +125,37 @@ def _sheet(path: Path) -> tuple[Piece, list[str]]:
     except ImportError:
         raise ImportError("Reading Excel needs openpyxl; pip install 'mechlearn[excel]', or save the table as CSV.") from None
     try:
+        sizes.check_workbook(path, LARGEST)
         book: Any = load_workbook(path, read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        rows = [(line, row) for line, row in enumerate(sheet.iter_rows(values_only=True), 1) if any(c is not None for c in row)]
+        rows = _filled(book.worksheets[0], path)
         book.close()
     except (*_UNREADABLE, KeyError, IndexError) as error:
+        if ". Found " in str(error):
+            raise
         raise ValueError(f"A workbook should be one that Excel opens. Found {error} in {path.name}. Save it again.") from None
     if len(rows) < 2:
         raise ValueError(f"A table should have a row of names and rows below it. Found {len(rows)} in {path.name}.")
-    names = [_cell(one) for one in rows[0][1]]
+    names = [_cell(rows[0][1].get(place)) for place in range(max(rows[0][1]) + 1)]
     while names and not names[-1]:
         names.pop()
     check_names(names)
-    cells = [[_cell(one) for one in row] for _, row in rows[1:]]
-    for (line, _), row in zip(rows[1:], cells, strict=True):
-        if any(row[len(names) :]):
+    for line, row in rows[1:]:
+        if any(_cell(one) for place, one in row.items() if place >= len(names)):
             raise ValueError(f"Rows should have {len(names)} cells, as many as names. Found more in row {line} of {path.name}.")
-    width = [(row + [""] * len(names))[: len(names)] for row in cells]
+    width = [[_cell(row.get(place)) for place in range(len(names))] for _, row in rows[1:]]
     others = f"The workbook has {len(book.sheetnames)} sheets: the first, {book.sheetnames[0]!r}, was read."
     return Piece(names, width, [line for line, _ in rows[1:]]), [others] if len(book.sheetnames) > 1 else []
+
+
+def _filled(sheet: Any, path: Path) -> list[tuple[int, dict[int, Any]]]:  # noqa: ANN401  # of openpyxl
+    """The lines of a sheet that hold something, each with its cells by place: of one far out the others before it are empty."""
+    rows, size = list[tuple[int, dict[int, Any]]](), 0
+    for line, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if cells := {place: one for place, one in enumerate(row) if one is not None}:
+            size += 8 * (max(cells) + 1)
+            sizes.check_size(size, LARGEST, path.name)
+            rows.append((line, cells))
+    return rows
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401  # of openpyxl

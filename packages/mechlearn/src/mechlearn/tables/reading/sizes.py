@@ -24,13 +24,13 @@ def check_npz(file: Any, name: str, most: int) -> None:  # noqa: ANN401  # a fil
         for member in archive.infolist():
             with archive.open(member) as stored:
                 total += _declared(stored, member.file_size, name)
-                _check_size(total, most, name)
+                check_size(total, most, name)
     file.seek(0)
 
 
 def check_npy(file: Any, path: Path, most: int) -> None:  # noqa: ANN401
     """Reject an npy file of which the array, as its header says, does not fit; as `check_npz`."""
-    _check_size(_declared(file, path.stat().st_size, path.name), most, path.name)
+    check_size(_declared(file, path.stat().st_size, path.name), most, path.name)
     file.seek(0)
 
 
@@ -45,6 +45,12 @@ def _declared(file: Any, stored: int, name: str) -> int:  # noqa: ANN401
     return size
 
 
+def check_workbook(path: Path, most: int) -> None:
+    """Reject a workbook of which the parts, as its list of contents says, do not fit: no more of one is unpacked."""
+    with zipfile.ZipFile(path) as archive:
+        check_size(sum(member.file_size for member in archive.infolist()), most, path.name)
+
+
 def check_parquet(parquet: Any, path: Path, most: int) -> None:  # noqa: ANN401  # a module of an optional package
     """Reject a Parquet file that does not fit when it is unpacked: a run or a dictionary can stand for any number of values.
 
@@ -56,17 +62,17 @@ def check_parquet(parquet: Any, path: Path, most: int) -> None:  # noqa: ANN401 
     meta = parquet.read_metadata(path)
     groups = [meta.row_group(place) for place in range(meta.num_row_groups)]
     columns = [group.column(place) for group in groups for place in range(group.num_columns)]
-    _check_size(8 * sum(max(one.num_values, 0) for one in columns), most, path.name)
-    _check_size(sum(max(one.total_uncompressed_size, 0) for one in columns), most, path.name)
+    check_size(8 * sum(max(one.num_values, 0) for one in columns), most, path.name)
+    check_size(sum(max(one.total_uncompressed_size, 0) for one in columns), most, path.name)
     texts = sorted({one.path_in_schema for one in columns if one.physical_type == "BYTE_ARRAY"})
     if texts:
-        _check_size(_letters(parquet.ParquetFile(path, read_dictionary=texts), texts, most), most, path.name)
+        check_size(_letters(parquet.ParquetFile(path, read_dictionary=texts), texts, most), most, path.name)
 
 
 def check_cells(lazy: Any, path: Path, most: int) -> None:  # noqa: ANN401  # a lazy frame of polars
     """Reject a Parquet file of which the cells alone do not fit; of texts, which polars keeps once, nothing is counted."""
     rows = int(lazy.select(importlib.import_module("polars").len()).collect().item())
-    _check_size(8 * rows * len(lazy.collect_schema()), most, path.name)
+    check_size(8 * rows * len(lazy.collect_schema()), most, path.name)
 
 
 @contextmanager
@@ -97,7 +103,8 @@ def _letters(file: Any, texts: list[str], most: int) -> int:  # noqa: ANN401  # 
     return total
 
 
-def _check_size(size: int, most: int, name: str) -> None:
+def check_size(size: int, most: int, name: str) -> None:
+    """Reject a table of more bytes than fit."""
     if size > most:
         limit, found = f"{most / 2**30:g} GiB", f"{size / 2**30:,.1f} GiB"
         rule = f"A table should fit into memory, at most {limit}"

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from mechlearn.arguments import (
     check_all_finite,
+    check_data,
     check_floats,
     check_kind,
     check_not_negative,
@@ -151,6 +152,7 @@ def match_spread(decoded: Float[Tensor, "n u"], spread: float) -> Float[Tensor, 
     """
     check_not_negative("spread", spread)
     check_floats("decoded", decoded, "n", "u")
+    check_data("decoded", decoded)
     check_all_finite("decoded", decoded, way_out="Leave such samples out.")
     scaled = in_range(decoded)
     found = scaled.std(1, keepdim=True, correction=min(1, decoded.shape[1] - 1))

@@ -16,6 +16,7 @@ from torch import Tensor
 from mechlearn.arguments import (
     check_all_finite,
     check_callable,
+    check_data,
     check_decay,
     check_floats,
     check_kind,
@@ -148,8 +149,9 @@ def feature_loss(
             f"`targets` should be layers of the extractor, {sorted(found)}. Found {missing or 'none'}. Leave others out."
         )
     for name, target in targets.items():
-        check_floats(f"targets[{name!r}]", target, "...")
-        check_floats(f"found[{name!r}]", found[name], "...")
+        for part, values in (("targets", target), ("found", found[name])):
+            check_floats(f"{part}[{name!r}]", values, "...")
+            check_data(f"{part}[{name!r}]", values)
         if target.shape != found[name].shape:
             raise ValueError(
                 f"`targets` should have the extractor's shapes. Found {tuple(target.shape)} for {name!r}, where it gives "

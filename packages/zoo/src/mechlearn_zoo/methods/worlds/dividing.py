@@ -23,6 +23,8 @@ from torch import Generator, Tensor
 
 from mechlearn.arguments import (
     check_callable,
+    check_data,
+    check_floats,
     check_generator,
     check_kind,
     check_not_negative,
@@ -160,11 +162,8 @@ def closure(low_level: Float[Tensor, "..."]) -> Float[Tensor, "*batch S S"]:
         TypeError: no tensor of floats.
         ValueError: another shape, or numbers outside [0, 1].
     """
-    if not isinstance(low_level, Tensor) or not low_level.is_floating_point():  # pyright: ignore[reportUnnecessaryIsInstance]
-        found = low_level.dtype if isinstance(low_level, Tensor) else type(low_level).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"`low_level` should be a tensor of floats. Found {found}.")
-    if low_level.dim() < 2 or low_level.shape[-1] != low_level.shape[-2] or not low_level.numel():
-        raise ValueError(f"`low_level` should have the shape (..., S, S). Found {tuple(low_level.shape)}.")
+    check_floats("low_level", low_level, "...", "S", "S")
+    check_data("low_level", low_level)
     if not bool(((low_level >= 0) & (low_level <= 1)).all()):
         raise ValueError("`low_level` should hold probabilities in [0, 1]. Found others, or NaN.")
     if low_level.requires_grad and torch.is_grad_enabled():

@@ -16,6 +16,7 @@ from torch import Generator, Tensor
 from mechlearn.arguments import (
     all_finite,
     check_all_finite,
+    check_data,
     check_generator,
     check_kind,
     check_one_of,
@@ -148,6 +149,8 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         return _numpy(self.world.features(self._state)[0]).astype(np.float32)
 
     def _given(self, actions: Any) -> Tensor:  # noqa: ANN401  # arrays of any kind
+        if isinstance(actions, Tensor):
+            check_data("actions", actions)
         array = np.asarray(actions)
         if array.dtype.kind not in "iuf":
             raise TypeError(f"`actions` should be numbers, a row for each dream. Found {array.dtype}. Pass an array.")

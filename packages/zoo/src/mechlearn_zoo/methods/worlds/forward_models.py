@@ -21,6 +21,7 @@ from torch.nn.functional import cross_entropy
 from mechlearn.arguments import (
     all_finite,
     check_all_finite,
+    check_data,
     check_flag,
     check_floats,
     check_generator,
@@ -168,6 +169,7 @@ def perfect_steps(logits: Float[Tensor, "b t n k"], actions: Int[Tensor, "b t n"
 
 def _check(logits: Tensor, actions: Tensor) -> None:
     check_floats("logits", logits, "...")
+    check_data("logits", logits)
     check_ids("actions", actions, "...")
     if logits.dim() != 4 or logits.shape[:3] != actions.shape:
         raise ValueError(

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mechlearn.arguments import check_floats, check_ids, check_mask, check_one_of, check_positive, check_result
+from mechlearn.arguments import check_data, check_floats, check_ids, check_mask, check_one_of, check_positive, check_result
 from mechlearn_zoo.methods.paper import Paper
 from mechlearn_zoo.methods.worlds.others import ModelOfOthers as ModelOfOthers  # noqa: PLC0414  # re-exported: py.typed
 from mechlearn_zoo.methods.worlds.others import others_losses as others_losses  # noqa: PLC0414  # re-exported, too
@@ -67,7 +67,7 @@ def causal_influence(
     _check(counterfactual, policy)
     _check_taken(taken, policy, "taken")
     marginal = _marginal(counterfactual, policy)
-    index = taken[..., None, None].expand(*taken.shape, 1, counterfactual.shape[-1])
+    index = taken[..., None, None].long().expand(*taken.shape, 1, counterfactual.shape[-1])
     chosen = counterfactual.gather(-2, index).squeeze(-2)
     if divergence == "kl":
         return _kl(chosen, marginal)
@@ -109,6 +109,7 @@ def influence_rewards(
         ValueError: masks of another shape, a clip that is not positive, rewards that are not finite.
     """
     check_floats("influence", influence, "...", "T", "N")
+    check_data("influence", influence)
     check_positive("clip", clip)
     if seen is not None:
         check_mask("seen", seen, *influence.shape)
@@ -142,6 +143,7 @@ def _check(counterfactual: Tensor, policy: Tensor) -> None:
             f"{tuple(counterfactual.shape)} and {tuple(policy.shape)}. A's actions come second to last."
         )
     for name, logs in (("counterfactual", counterfactual), ("policy", policy)):
+        check_data(name, logs)
         most = max(OFF, ROUNDINGS * torch.finfo(logs.dtype).eps)
         exact = logs.detach() if most == OFF else logs.detach().float()  # else the sum would be rounded, too
         off = exact.logsumexp(-1).abs().max()

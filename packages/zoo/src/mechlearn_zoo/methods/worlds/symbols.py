@@ -19,13 +19,13 @@ from torch import Generator, Tensor
 
 from mechlearn.arguments import (
     check_all_finite,
+    check_data,
     check_floats,
     check_generator,
     check_ids,
     check_numbers,
     check_one_of,
     check_positive,
-    check_tensor,
     check_whole,
 )
 from mechlearn_zoo.methods.paper import Paper
@@ -72,7 +72,9 @@ def vocabulary_reward(
             positive.
     """
     check_floats("utterances", utterances, "...", "K")
+    check_data("utterances", utterances)
     check_numbers("counts", counts)
+    check_data("counts", counts)
     check_positive("alpha", alpha)
     if counts.dim() != 1 or utterances.shape[-1:] != counts.shape or bool((counts < 0).any()):
         raise ValueError(
@@ -101,8 +103,8 @@ def grounding(
         TypeError: no whole numbers.
         ValueError: other lengths, no draws.
     """
-    _check_ids("symbols", symbols)
-    _check_ids("meanings", meanings)
+    check_ids("symbols", symbols, "n", way_out="Take one-hot ones by .argmax(-1).")
+    check_ids("meanings", meanings, "n", way_out="Take one-hot ones by .argmax(-1).")
     check_generator("generator", generator)
     check_whole("permutations", permutations, least=1)
     if len(symbols) != len(meanings):
@@ -156,11 +158,3 @@ def _bits(first: Tensor, second: Tensor) -> float:
     joint = torch.bincount(a * columns + b, minlength=rows * columns).double().view(rows, columns) / len(a)
     product = joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
     return float(torch.where(joint > 0, joint * (joint.clamp(min=1e-300) / product.clamp(min=1e-300)).log2(), 0.0).sum())
-
-
-def _check_ids(name: str, ids: Tensor) -> None:
-    check_tensor(name, ids)
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise TypeError(f"`{name}` should be ids, whole numbers. Found {ids.dtype}. Take one-hot ones by .argmax(-1).")
-    if ids.dim() != 1 or len(ids) == 0:
-        raise ValueError(f"`{name}` should be one row of ids, at least one. Found shape {tuple(ids.shape)}. Flatten it.")

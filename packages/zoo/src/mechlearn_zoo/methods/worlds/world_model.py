@@ -19,6 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from mechlearn.arguments import (
     check_all_finite,
+    check_data,
     check_flag,
     check_floats,
     check_kind,
@@ -171,6 +172,7 @@ def memory_loss(
         return _finite(likelihood, predicted, following)
     check_mask("ended", ended, *following.shape[:-1])
     check_floats("ends", predicted.ends, *following.shape[:-1])
+    check_data("ends", predicted.ends)
     entropy = binary_cross_entropy_with_logits(predicted.ends, ended.to(following.dtype), reduction="none")
     return _finite(likelihood + entropy * torch.where(ended, end_weight, 1.0), predicted, following)
 

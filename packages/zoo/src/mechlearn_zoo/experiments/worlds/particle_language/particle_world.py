@@ -87,5 +87,5 @@ def seen(world: World) -> Float[Tensor, "b n k 2"]:
 def distances(world: World, goals: Int[Tensor, "b n"]) -> Float[Tensor, "b n"]:
     """Return how far each agent is from the landmark it should be at, by the landmark's index; minus this is its reward."""
     check_ids("goals", goals, *world.places.shape[:2], count=world.landmarks.shape[1])
-    wanted = world.landmarks.gather(1, goals[..., None].expand(-1, -1, 2))
+    wanted = world.landmarks.gather(1, goals[..., None].long().expand(-1, -1, 2))
     return (world.places - wanted).norm(dim=-1)

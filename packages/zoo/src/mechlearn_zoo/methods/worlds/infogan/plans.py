@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from mechlearn.arguments import (
     check_all_finite,
     check_callable,
+    check_data,
     check_each,
     check_floats,
     check_result,
+    check_returned,
     check_share,
     check_whole,
 )
@@ -44,6 +46,7 @@ def waypoints(table: Float[Tensor, "k k"], start: int, goal: int, least: float =
     """
     check_share("least", least)
     check_floats("table", table, "k", "k")
+    check_data("table", table)
     count = len(table)
     rows = table.detach().double()
     if bool((rows < 0).any()) or not torch.allclose(rows.sum(1), rows.new_ones(count), atol=1e-4):
@@ -110,7 +113,9 @@ def most_plausible(discriminator: nn.Module, stages: Sequence[Tensor]) -> Float[
     for here, there in pairwise(stages):
         pairs = torch.cat((here.unsqueeze(1).expand(-1, len(there), -1), there.expand(len(here), -1, -1)), -1)
         with torch.no_grad():
-            logits = discriminator(pairs.flatten(0, 1)).view(len(here), len(there))
+            found = discriminator(pairs.flatten(0, 1))
+        check_returned("discriminator", found, "a logit for each pair", len(here) * len(there), 1)
+        logits = found.view(len(here), len(there))
         check_result(logits, {"stages": pairs}, way_out="Look at the discriminator's weights.")
         widest, best = torch.minimum(widest.unsqueeze(1), logits).max(0)
         before.append(best)
