@@ -77,6 +77,15 @@ def found_words(witness: Witness) -> str:
     return "confirmed" if whole(witness) else "confirmed in part"
 
 
+def confirmed_cell(run: Run) -> str:
+    """Return in a cell's few words whether the last witness found a run's rows again; `report` and `verify` tell which."""
+    if not run.confirmed:
+        return "not yet"
+    last = run.confirmed[-1]
+    word = "no" if last.outcome == "differs" else "yes" if whole(last) else "in part"
+    return f"{word}, at {commit_words(last.code)}{', beside its own source' if last.beside else ''}"
+
+
 def whole(witness: Witness) -> bool:
     """Return whether it compared every row that is recorded of the seeds that it made again."""
     compared, recorded = witness.rows

@@ -11,7 +11,7 @@ import jinja2
 
 from claimlab.claims import FAILED
 from claimlab.showing import wording
-from claimlab.showing.evidence import confirmed_words, made_words, older_words
+from claimlab.showing.evidence import confirmed_cell, confirmed_words, made_words, older_words
 
 WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
@@ -26,6 +26,7 @@ WORDS: dict[str, Any] = {
     "times": wording.times,
     "made": made_words,
     "confirmed": confirmed_words,
+    "confirmed_cell": confirmed_cell,
     "older": older_words,
 }
 """What every template may say."""
@@ -53,7 +54,7 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        number=wording.number, duration=wording.duration, numerals=wording.numerals, cell=cell, code=code
+        number=wording.number, duration=wording.duration, spent=wording.spent, numerals=wording.numerals, cell=cell, code=code
     )
     return environment
 

@@ -123,6 +123,19 @@ def duration(seconds: float | int) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def spent(seconds: float | int) -> str:
+    """Return a span of time in its largest unit, as one number.
+
+    >>> spent(0.25), spent(12.34), spent(75), spent(3725), spent(90000)
+    ('0.2 s', '12 s', '1.2 min', '1 h', '25 h')
+    """
+    for unit, size in (("h", 3600), ("min", 60), ("s", 1)):
+        if seconds >= size or unit == "s":
+            count = seconds / size
+            return f"{count:.0f} {unit}" if count >= 9.95 else f"{count:.1f}".removesuffix(".0") + f" {unit}"
+    raise AssertionError
+
+
 def numerals(numbers: Sequence[int]) -> str:
     """Return whole numbers with runs of neighbours drawn together.
 
