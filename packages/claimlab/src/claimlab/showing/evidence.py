@@ -8,13 +8,17 @@ from pathlib import Path
 from claimlab.running.run import Run, Witness, commit_words
 from claimlab.showing.wording import number, numerals
 
+FEW = 8
+"""Words of a label at most."""
+
 
 def labels(runs: Iterable[Run]) -> dict[Path, str]:
     """Return what each run is called among others, by its folder: its preset, and its settings where they are not the preset's.
 
     A preset may change after it was recorded. Of runs that would be called alike the one recorded last keeps the name; an
     earlier one is "quick, then ..." with those of its settings that are others now. So is one with changed settings, which says
-    what it changed of the preset, where the preset it changed is another one since.
+    what it changed of the preset, where the preset it changed is another one since. What would be more than a few words is the
+    preset and the end of the folder's name; the command beside it has the settings.
     """
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
@@ -28,6 +32,9 @@ def labels(runs: Iterable[Run]) -> dict[Path, str]:
         preset = sorted((one for one in alike.get((name, some[0].recipe.preset), []) if not one.is_older), key=recorded)
         if present and preset and (then := _differing(present[-1], preset[-1], set(present[-1].recipe.changed))):
             found[present[-1].folder] = f"{label}, then {then}"
+        for one in some:
+            if len(found[one.folder].split()) > FEW:
+                found[one.folder] = f"{one.recipe.preset} {one.folder.name.rpartition('-')[2]}"
     return found
 
 
