@@ -122,8 +122,11 @@ def weight(module):
 
 def test_a_fork_keeps_each_branch_at_its_best():
     fork = Fork(line(0.0), weight, every=2)
-    assert fork.choose()[:4] == ("twin", 0.0, 0.0, 0)
-    for model, twin in [(9.0, 9.0), (2.0, 1.0), (1.0, 1.5), (1.0, 1.5)]:
+    for calls, (model, twin) in enumerate([(9.0, 9.0), (2.0, 1.0), (1.0, 1.5), (1.0, 1.5)]):
+        if calls < 2:
+            rule = r"`step` should be called at least 2 times before `choose`\."
+            with pytest.raises(ValueError, match=rf"{rule} Found {calls} calls\. Lower `every`"):
+                fork.choose()
         move(fork, model, twin)
     chosen = fork.choose()
     assert chosen[:4] == ("model", 2.0, 0.5, 2)

@@ -44,7 +44,7 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
             f"{rule!r} and environments' gradients alone. Use it with an Agreement; AndMask reads gradients alone."
         )
     if isinstance(rule, Anchored):
-        rule.check(rule.anchor in range(len(gradients)))
+        rule.check(rule.anchor in range(len(gradients)), range(len(gradients)))
         order = sorted(range(len(gradients)), key=lambda row: row != rule.anchor)
         return rule(Statistics(len(gradients), gradients.sum(0), each=gradients[order]))
     sums = RunningSums(gradients[0], rule.needs)

@@ -37,7 +37,8 @@ class Fork:
 
     Args:
         model: trained with the second loss; the twin starts as a copy of it.
-        metric: from a module to its held-out score, larger is better. It is called for both branches.
+        metric: from a module to its held-out score, larger is better. It is called for both branches, in the mode that they are
+            in: call ``eval()`` in it where dropout or BatchNorm acts, and ``train()`` after.
         every: steps between two evaluations; each branch is kept as it was at its best score.
 
     Attributes:
@@ -82,7 +83,16 @@ class Fork:
                 self._best[branch] = self._best[branch]._replace(score=score, step=self._steps, state=_copied(module))
 
     def choose(self) -> Chosen:
-        """Return the branch with the better held-out score, or the twin if both are equal."""
+        """Return the branch with the better held-out score, or the twin if both are equal.
+
+        Raises:
+            ValueError: if the branches were not evaluated yet.
+        """
+        if self._steps < self._every:
+            raise ValueError(
+                f"`step` should be called at least {self._every} times before `choose`. Found {self._steps} calls. Lower "
+                "`every`, or train on."
+            )
         gain = self._best["model"].score - self._best["twin"].score
         return self._best["model" if gain > 0 else "twin"]._replace(gain=gain)
 
@@ -102,7 +112,7 @@ class Fork:
         if isinstance(score, Tensor) and score.numel() == 1:
             score = score.item()
         if isinstance(score, bool) or not isinstance(score, int | float):
-            raise TypeError(f"`metric` should return a number. Found {type(score).__name__}. Return the held-out accuracy.")
+            raise TypeError(f"`metric` should return a number. Found {type(score).__name__}. Return a float, larger is better.")
         if not math.isfinite(score):
             raise ValueError(f"`metric` should return a finite number. Found {score}. Check the held-out data.")
         return float(score)

@@ -137,7 +137,7 @@ def test_what_cannot_be_is_said():
     with pytest.raises(ValueError, match=r"`anchor` should be an environment of the step\. Found no example of 2"):
         combine(Anchored(2), torch.ones(2, 3))
     agreement = Agreement(model, Anchored("label"))
-    with pytest.raises(ValueError, match=r"Found no example of 'label'"):
+    with pytest.raises(ValueError, match=r"Found no example of 'label' among the ids 'auxiliary', 'other'\. Pass"):
         agreement.backward(losses(), ["auxiliary", "other"])
     assert model.weight.grad is None
     agreement.backward(losses(), ["label", "other"])  # nothing was left of the step that failed

@@ -58,7 +58,7 @@ def put_first(rule: Anchored, ids: Ids, stacks: Mapping[str, RunningSums]) -> No
         ValueError: if no environment is the anchor.
     """
     names = list(names_of(ids))
-    rule.check(rule.anchor in names)
+    rule.check(rule.anchor in names, names)
     for stack in stacks.values():
         if isinstance(stack, Stack):
             stack.begin_with(names.index(rule.anchor))

@@ -1,5 +1,6 @@
 """A trusted gradient, and second ones added where they have its sign."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,6 +9,9 @@ import torch
 from mechlearn.agreement.rules.base import slices
 from mechlearn.agreement.rules.moments import EACH, Combined, Statistics, needed
 from mechlearn.arguments import Choice, check_not_negative
+
+SHOWN = 5
+"""Ids that an error names at most."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,19 @@ class Anchored(Choice):
             total.mul_(self.weight).add_(trusted)
         return Combined(gradient, survives)
 
-    def check(self, there: bool) -> None:
+    def check(self, there: bool, names: Iterable[object] = ()) -> None:
         """Raise an error for a step without the anchor.
+
+        Args:
+            there: whether it is there.
+            names: of the step's environments, where they are known.
 
         Raises:
             ValueError: if it is not there.
         """
         if not there:
+            listed = ", ".join(map(repr, list(names)[:SHOWN]))
             raise ValueError(
-                f"`anchor` should be an environment of the step. Found no example of {self.anchor!r}. Pass the trusted loss "
-                "with that id in each step."
+                f"`anchor` should be an environment of the step. Found no example of {self.anchor!r}"
+                f"{f' among the ids {listed}' if listed else ''}. Pass the trusted loss with that id in each step."
             )
