@@ -67,9 +67,9 @@ def test_the_paper_preset_learns_from_games(monkeypatch):
 
 
 def test_settings_that_ask_for_nothing_are_refused():
-    with pytest.raises(ValueError, match="needs lags, actors or mdps"):
+    with pytest.raises(ValueError, match="should have lags, actors or mdps"):
         replace(TINY, lags=(), mdps=0)
-    with pytest.raises(ValueError, match="actors play Catch"):
+    with pytest.raises(ValueError, match="actors should play Catch"):
         replace(TINY, world="atari", actors=(1,))
 
 
