@@ -70,7 +70,7 @@ def main(folder: Path, python: str) -> None:
     told("mechlearn", "report", "runs")
     assert "spirals" in told("mechlearn", "list")
     told("pip", "check")
-    assert "name yours with --package" in told("claimlab", "list", status=2)
+    assert "Pass --package." in told("claimlab", "list", status=2)
     print("the library trains alone; with [tables] it fits and predicts; all three run the main experiment")
 
 
