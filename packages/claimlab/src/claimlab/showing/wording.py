@@ -129,11 +129,9 @@ def spent(seconds: float | int) -> str:
     >>> spent(0.25), spent(12.34), spent(75), spent(3725), spent(90000)
     ('0.2 s', '12 s', '1.2 min', '1 h', '25 h')
     """
-    for unit, size in (("h", 3600), ("min", 60), ("s", 1)):
-        if seconds >= size or unit == "s":
-            count = seconds / size
-            return f"{count:.0f} {unit}" if count >= 9.95 else f"{count:.1f}".removesuffix(".0") + f" {unit}"
-    raise AssertionError
+    size, unit = (3600, "h") if seconds >= 3600 else (60, "min") if seconds >= 60 else (1, "s")
+    count = seconds / size
+    return (f"{count:.0f}" if count >= 9.95 else f"{count:.1f}".removesuffix(".0")) + f" {unit}"
 
 
 def numerals(numbers: Sequence[int]) -> str:

@@ -13,7 +13,7 @@ from mechlearn.arguments import FLOATS
 
 
 def check_trainable(model: object) -> None:
-    """Reject anything but a model, has nothing to train, or complex parameters.
+    """Reject anything but a model, and one with nothing to train or with complex parameters.
 
     Raises:
         TypeError: no module, or a complex parameter.

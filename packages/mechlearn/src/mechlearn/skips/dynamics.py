@@ -150,7 +150,7 @@ def _check_simulator_kinds(cumulants: object, state: object) -> None:
 
 
 def check_kinds(dynamics: object, trajectories: object) -> None:
-    """Reject anything but a dynamics, or no trajectories."""
+    """Reject anything but a dynamics and trajectories."""
     check_dynamics(dynamics)
     if not isinstance(trajectories, Trajectories):
         raise TypeError(
