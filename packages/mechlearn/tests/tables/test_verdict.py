@@ -19,11 +19,11 @@ def word(gain, noise=1.0, sites=8, simple=0.0):
     ("gain", "noise", "expected"),
     [
         (5, 1, "helps"),
-        (5, 20, "cannot tell"),
+        (5, 25, "cannot tell"),
         (0, 1, "as good"),
         (-5, 1, "harms"),
         (1.9, 1, "helps"),
-        (1.9, 8, "cannot tell"),
+        (1.9, 12, "cannot tell"),
         (-1, 0.1, "as good"),
     ],
 )
@@ -37,6 +37,15 @@ def test_a_method_is_held_against_the_best_simple_candidate():
     assert word(5, simple=3.9).word == "helps"
     assert word(5, simple=9).word == "harms"  # against the linear model, though it gains on its own pooled one
     assert word(0.9, 0.1).word == "as good"
+
+
+def test_what_helps_lowers_the_error_too():
+    scores = {"simple": ZERO, "ours": 75 + WIGGLE}
+    lower, higher = {"simple": [0.5] * 8, "ours": 0.4 + 0.1 * WIGGLE}, {"simple": [0.5] * 8, "ours": 0.51 + 0.1 * WIGGLE}
+    assert judge(scores, "ours", ["simple"], errors=lower).word == "helps"
+    unsure = judge(scores, "ours", ["simple"], errors=higher)
+    assert unsure.word == "cannot tell"
+    assert unsure.sentence.endswith("(ours less simple, better at 8 of 8 sites), but its error is no lower.")
 
 
 def test_below_six_sites_all_must_agree_by_two_points():
@@ -58,7 +67,7 @@ def test_below_three_sites_one_cannot_tell(sites, gain):
 
 def test_the_interval_is_students():
     values = np.random.default_rng(0).normal(size=9)
-    wanted = stats.ttest_1samp(values, 0).confidence_interval()
+    wanted = stats.ttest_1samp(values, 0).confidence_interval(0.9)
     np.testing.assert_allclose(t_interval(values), (wanted.low, wanted.high), rtol=1e-12)
     assert t_interval(values[:5]) is None
 
@@ -67,7 +76,7 @@ def test_folds_that_share_training_rows_have_a_wider_interval():
     """Nadeau and Bengio 2003: the variance is 1/n plus rows held out for each trained on."""
     values = np.random.default_rng(0).normal(size=10)
     low, high = t_interval(values, 1 / 9)
-    half = stats.t.ppf(0.975, 9) * values.std(ddof=1) * np.sqrt(1 / 10 + 1 / 9)
+    half = stats.t.ppf(0.95, 9) * values.std(ddof=1) * np.sqrt(1 / 10 + 1 / 9)
     np.testing.assert_allclose((low, high), (values.mean() - half, values.mean() + half), rtol=1e-12)
 
 
@@ -81,16 +90,16 @@ def test_the_sign_flip_test_counts_patterns():
 
 def test_how_many_sites_would_settle_it():
     needed = sites_needed(5.0)
-    assert stats.t.ppf(0.975, needed - 1) * 5 / np.sqrt(needed) <= 2
-    assert stats.t.ppf(0.975, needed - 2) * 5 / np.sqrt(needed - 1) > 2
-    assert word(1, 10).sentence.endswith("About 6 more sites would settle 2 points.")
-    assert word(5, 20).sentence.endswith("Sites like these cannot settle it.")
+    assert stats.t.ppf(0.95, needed - 1) * 5 / np.sqrt(needed) <= 2
+    assert stats.t.ppf(0.95, needed - 2) * 5 / np.sqrt(needed - 1) > 2
+    assert word(1, 10).sentence.endswith("About 2 more sites would settle 2 points.")
+    assert word(5, 25).sentence.endswith("Sites like these cannot settle it.")
 
 
 def test_sentences_name_the_way_out():
     assert "6 of 8 sites" not in word(5, 1).sentence
     assert "8 of 8 sites" in word(5, 1).sentence
-    assert word(0, 1).sentence == "As good: ours differs from pooled network by +0.0 points (95 % interval -0.3 to +0.3)."
+    assert word(0, 1).sentence == "As good: ours differs from pooled network by +0.0 points (90 % interval -0.2 to +0.2)."
     assert "worse" in word(-5, 1).sentence
     assert word(5, 1).sentence.endswith("at 8 of 8 sites.")
     lost = judge({"ours": [9.0] * 7 + [-3.0], "pooled network": [0.0] * 8}, "ours", ["pooled network"])
@@ -98,4 +107,4 @@ def test_sentences_name_the_way_out():
     assert lost.sentence.endswith("at 7 of 8 sites. It was worse at 1 of 8 sites, by 3.0 points.")
     lost = judge({"ours": [9.0] * 10 + [-3.0, -1.0], "pooled network": [0.0] * 12}, "ours", ["pooled network"])
     assert lost.sentence.endswith("at 10 of 12 sites. It was worse at 2 of 12 sites, by 2.0 points in the mean.")
-    assert "between" in word(5, 20).sentence
+    assert "between" in word(5, 25).sentence

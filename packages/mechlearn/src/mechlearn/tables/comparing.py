@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechlearn.arguments import check_one_of
 from mechlearn.tables.candidates import CANDIDATES, NETWORKS, PEERS, SIMPLE, Candidate, Fold
@@ -20,7 +21,7 @@ from mechlearn.tables.fitting import Task, Training
 from mechlearn.tables.reading_in import Numbers, Table, prepare
 from mechlearn.tables.saving.parts import NOWHERE, Parts
 from mechlearn.tables.transport.folds import of_sites
-from mechlearn.tables.transport.scores import NAMES, score
+from mechlearn.tables.transport.scores import NAMES, error, score
 from mechlearn.tables.verdict import AGREEING, Verdict, judge
 
 SHORT = "The budget allowed"
@@ -185,7 +186,8 @@ def compare_table(
     pooled = [name for name in POOLED if name in scores]
     simple = [*pooled, *(name for name in SIMPLE if name in scores and name not in POOLED)]
     judged_ones = [name for name in scores if name not in POOLED]
-    verdicts = {name: judge(scores, name, pooled if name in SIMPLE else simple) for name in judged_ones}
+    errors = {name: [_error(table, said, site) for site in judged] for name, said in predictions.items()}
+    verdicts = {name: judge(scores, name, pooled if name in SIMPLE else simple, errors=errors) for name in judged_ones}
     verdicts = {name: _tried(verdict, len(table.sites) - len(folds[0])) for name, verdict in verdicts.items()}
     sites, told = tuple(table.sites[site] for site in judged), chosen(verdicts, scores)
     return Comparison(told, verdicts, scores, sites, table, seconds, tuple(late), seed, predictions, settings)
@@ -276,6 +278,15 @@ def chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]
 
 def _points(table: Table, said: Numbers, site: int) -> float:
     """AUC or R squared at a site, times a hundred."""
-    rows = table.site == site
-    found = score(table.labels[rows], said[rows] if table.classes is not None else said[rows, 0])
+    found = score(*_at(table, said, site))
     return 100 * found if found is not None else float("nan")
+
+
+def _error(table: Table, said: Numbers, site: int) -> float:
+    """Log loss or RMSE at a site."""
+    return error(*_at(table, said, site))
+
+
+def _at(table: Table, said: Numbers, site: int) -> tuple[NDArray[Any], Numbers]:
+    rows = table.site == site
+    return table.labels[rows], said[rows] if table.classes is not None else said[rows, 0]

@@ -1,10 +1,10 @@
 """What a comparison says: helps, as good, harms or cannot tell. The unit is the held-out site.
 
 A method is compared with the best simple candidate, the one with the highest mean on the same sites. It *helps* where the lower
-end of the interval over sites is above 0 and it gains at least a point. It is *as good* where the interval lies within two
-points, and *harms* where the upper end is below 0; else one *cannot tell*. Below six sites there is no interval, and one cannot
-tell unless there are three at least and all agree by more than two points: two agree by chance half of the time. A point is a
-hundredth, of AUC or of R squared.
+end of the interval over sites is above 0, it gains at least a point, and its error is lower in the mean as well (log loss, RMSE
+or Brier score). It is *as good* where the interval lies within two points, and *harms* where the upper end is below 0; else one
+*cannot tell*. Below six sites there is no interval, and one cannot tell unless there are three at least and all agree by more
+than two points: two agree by chance half of the time. A point is a hundredth, of AUC or of R squared.
 """
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+
+from mechlearn.tables.transport.intervals import LEVEL, student
 
 FEWEST, MARGIN, MORE = 6, 2.0, 1.0
 """Sites for an interval; points within which two are as good; points that a method should gain."""
@@ -36,7 +38,7 @@ class Verdict:
         method: whose verdict it is.
         against: what it is compared with.
         gain: mean difference over the sites, in points.
-        low: end of the 95 % interval, or None below six sites.
+        low: end of the 90 % interval, or None below six sites.
         high: the other end.
         p: of a test that turns the differences' signs, two-sided.
         differences: of each site.
@@ -61,24 +63,30 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict in words; in points."""
-        better = sum(difference > 0 for difference in self.differences)
-        interval = "" if self.low is None or self.high is None else f" (95 % interval {self.low:+.1f} to {self.high:+.1f})"
-        over = f"{better} of {self.sites} sites"
+        over = f"{sum(difference > 0 for difference in self.differences)} of {self.sites} sites"
         if self.word == "helps":
             return (
                 f"Helps: on sites it had not seen, {self.method} was {self.gain:.1f} points better than {self.against}"
-                f"{interval}, at {over}.{self._worse()}"
+                f"{self._interval()}, at {over}.{self._worse()}"
             )
         if self.word == "as good":
-            return f"As good: {self.method} differs from {self.against} by {self.gain:+.1f} points{interval}."
+            return f"As good: {self.method} differs from {self.against} by {self.gain:+.1f} points{self._interval()}."
         if self.word == "harms":
-            return f"Harms: {self.method} was {-self.gain:.1f} points worse than {self.against}{interval}, better at {over}."
-        if self.untold:
-            return f"Cannot tell: {self.untold}"
+            by = f"{-self.gain:.1f} points worse than {self.against}{self._interval()}"
+            return f"Harms: {self.method} was {by}, better at {over}."
+        return f"Cannot tell: {self.untold or self._open(over)}"
+
+    def _interval(self) -> str:
+        known = self.low is not None and self.high is not None
+        return f" ({100 * LEVEL:.0f} % interval {self.low:+.1f} to {self.high:+.1f})" if known else ""
+
+    def _open(self, over: str) -> str:
         what = f"{self.method} less {self.against}, better at {over}"
         if self.low is None or self.high is None:
-            return f"Cannot tell: {self.gain:+.1f} points, and no interval below {FEWEST} sites ({what}). {self._more()}"
-        return f"Cannot tell: between {self.low:+.1f} and {self.high:+.1f} points ({what}). {self._more()}"
+            return f"{self.gain:+.1f} points, and no interval below {FEWEST} sites ({what}). {self._more()}"
+        if self.low > 0:
+            return f"{self.gain:+.1f} points{self._interval()} ({what}), but its error is no lower."
+        return f"between {self.low:+.1f} and {self.high:+.1f} points ({what}). {self._more()}"
 
     def _worse(self) -> str:
         lost = [difference for difference in self.differences if difference < 0]
@@ -99,7 +107,13 @@ class Verdict:
         return f"About {missing} more {'site' if missing == 1 else 'sites'} would settle {MARGIN:g} points."
 
 
-def judge(scores: Mapping[str, Sequence[float]], method: str, simple: Sequence[str], overlap: float = 0.0) -> Verdict:
+def judge(
+    scores: Mapping[str, Sequence[float]],
+    method: str,
+    simple: Sequence[str],
+    overlap: float = 0.0,
+    errors: Mapping[str, Sequence[float]] | None = None,
+) -> Verdict:
     """Return the verdict on a method.
 
     Args:
@@ -107,6 +121,7 @@ def judge(scores: Mapping[str, Sequence[float]], method: str, simple: Sequence[s
         method: to be judged.
         simple: candidates of which the best one is the yardstick.
         overlap: as in `t_interval`.
+        errors: likewise, less is better. Without them scores alone decide.
     """
     best = max((name for name in simple if name != method), key=lambda name: float(np.mean(scores[name])))
     differences = np.asarray(scores[method], dtype=np.float64) - np.asarray(scores[best], dtype=np.float64)
@@ -114,6 +129,8 @@ def judge(scores: Mapping[str, Sequence[float]], method: str, simple: Sequence[s
     word = _word(differences, interval)
     if word == "helps" and gain < MORE:
         word = "as good"
+    if word == "helps" and errors is not None:
+        word = word if np.mean(errors[method]) < np.mean(errors[best]) else "cannot tell"
     low, high = interval or (None, None)
     return Verdict(word, method, best, gain, low, high, sign_flip(differences), tuple(differences.tolist()))
 
@@ -143,7 +160,7 @@ def _word_of_few(differences: NDArray[np.float64]) -> str:
 
 
 def t_interval(differences: Sequence[float] | NDArray[np.float64], overlap: float = 0.0) -> tuple[float, float] | None:
-    """Return Student's 95 % interval of the mean over sites; None below six.
+    """Return Student's 90 % interval of the mean over sites; None below six.
 
     Args:
         differences: one a site, or a fold of rows.
@@ -151,10 +168,7 @@ def t_interval(differences: Sequence[float] | NDArray[np.float64], overlap: floa
             variance of the mean grows by it (Nadeau and Bengio 2003, Inference for the generalization error, section 3).
     """
     values = np.asarray(differences, dtype=np.float64)
-    if len(values) < FEWEST:
-        return None
-    half = float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) * np.sqrt(1 / len(values) + overlap))
-    return float(values.mean()) - half, float(values.mean()) + half
+    return None if len(values) < FEWEST else student(values, 1 / len(values) + overlap)
 
 
 def sign_flip(differences: Sequence[float] | NDArray[np.float64], draws: int = 10_000) -> float:
@@ -171,6 +185,6 @@ def sign_flip(differences: Sequence[float] | NDArray[np.float64], draws: int = 1
 def sites_needed(deviation: float) -> int:
     """Return how many sites make the interval's half width two points or less."""
     for count in range(2, 1000):
-        if stats.t.ppf(0.975, count - 1) * deviation / np.sqrt(count) <= MARGIN:
+        if stats.t.ppf((1 + LEVEL) / 2, count - 1) * deviation / np.sqrt(count) <= MARGIN:
             return count
     return 1000

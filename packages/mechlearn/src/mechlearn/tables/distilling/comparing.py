@@ -236,6 +236,7 @@ class Found(NamedTuple):
 
     Attributes:
         scores: of each candidate in each fold where it is defined, in points of AUC or R squared.
+        errors: mean squared errors in the same folds; of classes Brier scores, as closed forms give codes and no logarithms.
         seconds: of computing, of each candidate, all folds.
         notes: on what was left out.
         predictions: of each candidate, (n, K) on the table's rows, each by what had not been trained on its fold.
@@ -244,6 +245,7 @@ class Found(NamedTuple):
     """
 
     scores: Mapping[str, list[float]]
+    errors: Mapping[str, list[float]]
     seconds: Mapping[str, float]
     notes: list[str]
     predictions: Mapping[str, Numbers]
@@ -293,25 +295,32 @@ def compare_taught(
     short = asked.settings < SETTINGS[0] or len(tested) < len(splits)
     what = f"{asked.settings} of {SETTINGS[0]} settings for each network, and {len(tested)} of {len(splits)} folds"
     notes = [f"{SHORT} {what}; --budget gives more."] if short else []
-    scores = {name: _defined([_points(asked.table, said[test], test) for test in tested]) for name, said in predictions.items()}
-    if not all(scores.values()):
+    judged = [test for test in tested if _is_defined(asked.table, test)]
+    scores = {name: [_points(asked.table, said[test], test) for test in judged] for name, said in predictions.items()}
+    errors = {name: [_error(asked.table, said[test], test) for test in judged] for name, said in predictions.items()}
+    if not judged:
         raise ValueError(
             "Some fold should hold more than one class. Found one in each: environment and target say the same. Leave "
             "--environment out, or name another column."
         )
-    return Found(scores, seconds, notes, predictions, 1 / (len(splits) - 1), asked.settings)
+    return Found(scores, errors, seconds, notes, predictions, 1 / (len(splits) - 1), asked.settings)
 
 
-def _defined(scores: Sequence[float | None]) -> list[float]:
-    return [one for one in scores if one is not None]
+def _is_defined(table: Table, test: NDArray[np.int64]) -> bool:
+    """Whether a fold has a score: AUC needs two classes."""
+    return table.classes is None or len(np.unique(table.labels[test])) > 1
 
 
-def _points(table: Table, said: Numbers, test: NDArray[np.int64]) -> float | None:
+def _points(table: Table, said: Numbers, test: NDArray[np.int64]) -> float:
     """AUC in points; R squared as well, against the variance of all rows, as that of a few in a fold is chance."""
     if table.classes is None:
         return 100 * (1 - float(np.mean((said[:, 0] - table.labels[test]) ** 2)) / float(np.var(table.labels)))
     found = score(table.labels[test], said)
-    return None if found is None else 100 * found
+    return float("nan") if found is None else 100 * found
+
+
+def _error(table: Table, said: Numbers, test: NDArray[np.int64]) -> float:
+    return float(np.mean(np.sum((said - table.y[test]) ** 2, 1)))
 
 
 def _settings(asked: Asked, splits: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], budget: float) -> int:

@@ -59,7 +59,8 @@ def distill_answer(
     asked = Asked(table, known, question.seed, question.training or TRAINING, _apart(whose) if together else None)
     found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
     simple = [name for name in UNTAUGHT if name in found.scores]
-    verdicts = {name: judge(found.scores, name, simple, found.overlap) for name in found.scores if name not in UNTAUGHT}
+    taught = [name for name in found.scores if name not in UNTAUGHT]
+    verdicts = {name: judge(found.scores, name, simple, found.overlap, found.errors) for name in taught}
     verdict = _chosen(verdicts, found.scores)
     method = verdict.method if verdict.word == "helps" else _simplest(found.scores)
     facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from numpy.typing import NDArray
+from scipy import stats
 
 LEVEL = 0.9
 """Of all intervals here."""
@@ -58,7 +59,7 @@ def next_site(scores: Sequence[float], least: float = -np.inf, most: float = np.
     if len(found) < FEWEST:
         return None
     if len(found) < CONFORMAL_FROM:
-        low, high = _student(found, 1 + 1 / len(found))
+        low, high = student(found, 1 + 1 / len(found))
         method = f"Student t, {ALIKE}"
     else:
         (low, high), method = _conformal(found), "conformal"
@@ -68,12 +69,12 @@ def next_site(scores: Sequence[float], least: float = -np.inf, most: float = np.
 def mean_over_sites(values: Sequence[float]) -> Interval | None:
     """Return where the mean over many sites is, by Student's t; None below 4 sites."""
     found = np.asarray(values, dtype=np.float64)
-    return None if len(found) < FEWEST else Interval(*_student(found, 1 / len(found)), "Student t")
+    return None if len(found) < FEWEST else Interval(*student(found, 1 / len(found)), "Student t")
 
 
-def _student(values: Any, factor: float) -> tuple[float, float]:  # noqa: ANN401  # an array
-    count = len(values)
-    reach = float(student.ppf((1 + LEVEL) / 2, count - 1) * values.std(ddof=1) * np.sqrt(factor))
+def student(values: NDArray[np.float64], factor: float) -> tuple[float, float]:
+    """Return Student's interval around the mean of values, whose variance is `factor` times that of one value."""
+    reach = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * values.std(ddof=1) * np.sqrt(factor))
     return float(values.mean()) - reach, float(values.mean()) + reach
 
 

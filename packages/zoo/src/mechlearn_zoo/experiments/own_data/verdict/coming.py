@@ -86,6 +86,18 @@ def plain_cells(seed: int) -> SiteTable:
     return parts.table(parts.x)
 
 
+def rare_cells(seed: int) -> SiteTable:
+    """Return the weak columns of cells, of which .15 to .3 are malignant: nothing is planted, nothing can be gained."""
+    generator = Generator().manual_seed(seed)
+    x, y = all_cells()
+    share = 0.15 + 0.15 * float(torch.rand((), generator=generator))
+    malignant, benign = (y == 1).nonzero()[:, 0], (y == 0).nonzero()[:, 0]
+    some = torch.randperm(len(malignant), generator=generator)[: round(len(benign) * share / (1 - share))]
+    rows = torch.cat([benign, malignant[some]])
+    parts = _parts(x[rows][:, list(WEAK)], y[rows], CELLS, seed)
+    return parts.table(parts.x)
+
+
 def plain_digits(seed: int) -> SiteTable:
     """Return noisy digits: nothing is planted, nothing can be gained."""
     parts = _digits(seed)

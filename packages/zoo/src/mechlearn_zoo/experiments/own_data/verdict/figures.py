@@ -14,7 +14,7 @@ WORDS = {"helps": 2, "as good": 0, "cannot tell": 3, "harms": 1}
 """And the place of their colour."""
 CAPTION = (
     "Left: how often each verdict was given, by board. Right: the gain that eight sites show of the method asked about, "
-    "and its gain at twenty sites to come; a point a table, in points of balanced accuracy."
+    "and its gain at twenty sites to come; a point a table, in points of AUC."
 )
 
 

@@ -5,9 +5,12 @@ import numpy as np
 from claimlab import Measure, Row, Rows
 from mechlearn.tables.comparing import POOLED
 from mechlearn_zoo.experiments.own_data.measures import extreme, mean_of, share
-from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS, GAINFUL, NULLS, TAGGED
+from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS, GAINFUL, NULLS, RARE, TAGGED
+from mechlearn_zoo.experiments.own_data.verdict.run import TAUGHT as TAUGHT_BOARD
 
-__all__ = ["BOARDS", "GAINFUL", "NULLS", "TAGGED", "mean_of", "share"]
+__all__ = ["BOARDS", "GAINFUL", "NULLS", "RARE", "TAGGED", "TAUGHT", "mean_of", "share"]
+
+TAUGHT = (TAUGHT_BOARD,)
 
 TRUE = 5.0
 """Points that a gain at sites to come must have to count as one that should be seen."""

@@ -1,8 +1,8 @@
 """Verdicts on small tables of eight sites, each site left out once, and what came true at twenty sites to come.
 
-A seed draws a table of each board: two nulls, two on which sites differ in what can be left out, and one on which whoever
+A seed draws a table of each board: three nulls, two on which sites differ in what can be left out, and one on which whoever
 leaves it out loses. A table is asked as `mechlearn fit agreement` asks one, and what each candidate makes of all of its sites
-is judged on 2,000 rows of sites to come.
+is judged on 2,000 rows of sites to come. Or it is asked as `mechlearn fit distill` asks one, with noise as privileged columns.
 """
 
 from collections.abc import Iterator
@@ -15,28 +15,41 @@ from annotated_types import Ge, MinLen
 from claimlab import Preset, Row, check_limits
 from mechlearn.tables.candidates import Candidate
 from mechlearn.tables.comparing import compare_table, named
+from mechlearn.tables.distilling.comparing import UNTAUGHT, Asked, compare_taught
+from mechlearn.tables.distilling.students import TRAINING
 from mechlearn.tables.fitting import Training
 from mechlearn.tables.reading_in import prepare
 from mechlearn.tables.reports.sites import to_keep
+from mechlearn.tables.verdict import judge
 from mechlearn_zoo.experiments.own_data.comparing import table_of
 from mechlearn_zoo.experiments.own_data.verdict.coming import (
     coded_digits_to_come,
     plain_cells,
     plain_digits,
+    rare_cells,
     signed_cells,
     tagged_cells,
 )
 from mechlearn_zoo.tasks.tables import SiteTable
 
-Board = Literal["plain cells", "plain digits", "signed cells", "coded digits", "tagged cells"]
+Board = Literal[
+    "plain cells", "plain digits", "rare cells", "signed cells", "coded digits", "tagged cells", "rare cells taught"
+]
 BOARDS = {
     "plain cells": plain_cells,
     "plain digits": plain_digits,
+    "rare cells": rare_cells,
     "signed cells": signed_cells,
     "coded digits": coded_digits_to_come,
     "tagged cells": tagged_cells,
 }
-NULLS, GAINFUL, TAGGED = ("plain cells", "plain digits"), ("signed cells", "coded digits"), ("tagged cells",)
+TAUGHT = "rare cells taught"
+"""The board of `mechlearn fit distill`."""
+NULLS, RARE = ("plain cells", "plain digits"), ("rare cells",)
+GAINFUL, TAGGED = ("signed cells", "coded digits"), ("tagged cells",)
+
+NOISE = 4
+"""Privileged columns that say nothing."""
 
 METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "Cochran's Q")
 """What `mechlearn fit agreement` compares without pooled boosting, which takes longest: one simple candidate less to beat."""
@@ -46,10 +59,10 @@ METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "Cochran'
 class Config:
     """Settings of one seed."""
 
-    seed: int = 100
+    seed: int = 300
     """First seed: of the tables, the inner folds, the initial weights and the batches."""
     boards: Annotated[tuple[Board, ...], MinLen(1)] = (
-        "plain cells", "plain digits", "signed cells", "coded digits", "tagged cells",
+        "plain cells", "plain digits", "rare cells", "signed cells", "coded digits", "tagged cells",
     )  # fmt: skip
     """Which are drawn, a table each."""
     hidden: Annotated[int, Ge(0)] = 16
@@ -65,6 +78,7 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=50),
+    "taught": Preset(Config(boards=(TAUGHT,)), seeds=40),
     "paper": Preset(Config(hidden=32, steps=120, rows=64), seeds=50),
 }
 
@@ -73,7 +87,10 @@ def run(config: Config) -> Iterator[Row]:
     """Yield a row for each board's verdict, and one for each method's gain as it was said and as it came true."""
     training = Training(hidden=config.hidden, steps=config.steps, rows_per_site=config.rows)
     for name in config.boards:
-        yield from asked(name, BOARDS[name](config.seed), training, config.seed)
+        if name == TAUGHT:
+            yield from taught(rare_cells(config.seed), training, config.seed)
+        else:
+            yield from asked(name, BOARDS[name](config.seed), training, config.seed)
 
 
 def asked(name: str, board: SiteTable, training: Training, seed: int) -> Iterator[Row]:
@@ -106,6 +123,18 @@ def asked(name: str, board: SiteTable, training: Training, seed: int) -> Iterato
         said = float(np.mean(scores)) - float(np.mean(found.scores["pooled network"]))
         true = float(np.mean(truth[method])) - pooled
         yield {"kind": "gain", "board": name, "method": method, "said": said, "true": true}
+
+
+def taught(board: SiteTable, training: Training, seed: int) -> Iterator[Row]:
+    """Ask whether columns of noise, known in training only, help; the row is of the candidate that helps, or gains most."""
+    kept = board.trained_on.numpy()
+    table = prepare(board.x.double().numpy()[kept], board.y.numpy()[kept], _names(board)[kept], "classification")
+    noise = np.random.default_rng(seed).standard_normal((len(table.x), NOISE))
+    found = compare_taught(Asked(table, [noise], seed, replace(TRAINING, hidden=training.hidden, steps=training.steps)))
+    simple = [name for name in UNTAUGHT if name in found.scores]
+    verdicts = [judge(found.scores, name, simple, found.overlap, found.errors) for name in found.scores if name not in simple]
+    told = max(verdicts, key=lambda one: (one.word == "helps", one.gain))
+    yield {"kind": "verdict", "board": TAUGHT, "word": told.word, "method": told.method, "said": told.gain}
 
 
 def _names(board: SiteTable) -> np.ndarray:
