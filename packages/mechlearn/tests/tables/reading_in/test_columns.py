@@ -3,6 +3,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from mechlearn.tables.reading_in import columns_of, encoding_of, is_missing, one_dimensional, prepare, site_names
 from site_tables import beside, small
@@ -108,3 +109,8 @@ def test_types_of_pandas_survive():
     assert site_names(one_dimensional("groups", days, 3)).tolist()[1:] == ["2026-01-02 00:00:00+01:00", "(missing)"]
     assert site_names(one_dimensional("groups", frame["key"], 3)).tolist() == [str(2**53 + 1), "(missing)", "1"]
     assert site_names(one_dimensional("groups", frame["grade"], 3)).tolist() == ["1", "2", "(missing)"]
+
+
+def test_a_sparse_matrix_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"should be dense\. Found a sparse matrix\. Give X\.toarray\(\)"):
+        columns_of(scipy.sparse.eye(3).tocsr())

@@ -66,6 +66,7 @@ def test_a_model_of_ones_own_is_what_its_own_folds_make_it():
         said = LinearRegression().fit(x[~out], y[~out]).predict(x[out])
         assert found.candidates["mine"].errors[str(site)] == pytest.approx(np.sqrt(np.mean((said - y[out]) ** 2)))
     assert "of mine at the next site" in found.verdict
+    assert f" Its RMSE will be {found.candidates['mine'].error:.3g} [" in found.verdict
 
 
 def test_the_verdict_says_gap_worst_site_and_room():
@@ -95,6 +96,7 @@ def test_the_yardstick_is_not_chosen_on_the_site_left_out():
     assert found.chosen == {"linear": 6}
     assert found.candidates["best simple"].scores == found.candidates["linear"].scores
     assert found.candidates["best simple"].scores["5"] < found.candidates["constant"].scores["5"]
+    assert ("An R squared below 0 is worse than" in found.verdict) == (found.candidates["best simple"].mean < 0)
 
 
 def test_more_than_25_sites_are_left_out_in_ten_folds_and_each_has_its_score():

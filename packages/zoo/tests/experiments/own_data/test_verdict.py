@@ -1,6 +1,7 @@
 """Verdicts checked on sites to come, with two steps of training."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -9,7 +10,7 @@ from mechlearn_zoo.experiments.own_data import verdict
 from mechlearn_zoo.experiments.own_data.measures import share
 from mechlearn_zoo.experiments.own_data.verdict import coming
 from mechlearn_zoo.experiments.own_data.verdict.measures import can_gain
-from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, TAGGED
+from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, RARE, TAGGED, TAUGHT
 
 CLAIMS = verdict.EXPERIMENT.claims
 CONFIG = replace(verdict.EXPERIMENT.presets["quick"].config, boards=("tagged cells",), steps=2, hidden=2, rows=4)
@@ -49,9 +50,16 @@ def test_turned_sites_are_trained_on_and_not_judged(monkeypatch):
     assert judged == {**{f"site {e + 1}": True for e in range(coming.SITES)}, "turned 1": False, "turned 2": False}
 
 
+def test_noise_known_in_training_is_asked_about_once(monkeypatch):
+    monkeypatch.setattr(verdict.run, "compare_taught", partial(verdict.run.compare_taught, folds=3))
+    (told,) = verdict.EXPERIMENT.run(replace(CONFIG, boards=(TAUGHT,)))
+    assert told["word"] in ("helps", "as good", "cannot tell", "harms")
+    assert told["method"] not in verdict.run.UNTAUGHT
+
+
 def made_up(word, best, true, kept, linear=0.0):
     for seed in range(6):
-        for board in BOARDS:
+        for board in (*BOARDS, TAUGHT):
             yield {
                 "kind": "verdict", "seed": seed, "board": board, "word": word, "method": "AND-mask", "said": 1.0, "true": true,
                 "kept": "pooled network", "kept true": kept,
@@ -67,7 +75,7 @@ def test_every_claim_can_fail_and_hold():
         for sign in (-3.0, 3.0):
             rows = list(made_up(word, 6.0, sign, sign))
             for claim in CLAIMS:
-                found[claim.id].add(judge(claim, rows, "quick").verdict)
+                found[claim.id].add(judge(claim, rows, claim.condition.presets[0]).verdict)
     for name, verdicts in found.items():
         assert {"holds", "does not hold"} <= verdicts, name
 
@@ -78,4 +86,4 @@ def test_only_tables_with_five_points_to_gain_count_for_power():
     assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0))) is None
     assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0, linear=9.0))) is None  # that a pooled model gains nine does not count
     assert measure(Rows(made_up("helps", 6.0, 1.0, 0.0, linear=2.0))) is None  # four points over the best of these
-    assert {*NULLS, *GAINFUL, *TAGGED} == set(BOARDS)
+    assert {*NULLS, *RARE, *GAINFUL, *TAGGED} == set(BOARDS)

@@ -22,6 +22,8 @@ def columns_of(X: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401, N803
         names = list(getattr(X, "column_names", None) or X.columns)
         _check_names([str(name) for name in names])
         named = [(str(name), _input(X[name])) for name in names]
+    elif hasattr(X, "tocsr"):
+        raise TypeError("X should be dense. Found a sparse matrix. Give X.toarray().")
     else:
         matrix = _array(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if matrix.ndim != 2:

@@ -158,7 +158,16 @@ def _expected(found: Transport, asked: str, one: Scored) -> str:
         doubt = f" With {known} sites the interval {ALIKE}."
     site, worst = one.worst[0]
     at_worst = f" The worst site is {site} ({worst:.2f})." if known > 1 else ""
-    return f"{what} {whose} at the next site, {_random(one)}.{doubt}{at_worst}"
+    return f"{what} {whose} at the next site, {_random(one)}.{_in_units(found, one)}{doubt}{at_worst}"
+
+
+def _in_units(found: Transport, one: Scored) -> str:
+    """The RMSE to expect, and what an R squared below 0 means: without a bound, its mean over sites is its worst site's."""
+    if found.task != "regression":
+        return ""
+    ends = "" if one.next_error is None else f" [{one.next_error.low:.3g}, {one.next_error.high:.3g}]"
+    below = " An R squared below 0 is worse than a site's own mean: go by the RMSE." if one.mean < 0 else ""
+    return f" Its RMSE will be {one.error:.3g}{ends}.{below}"
 
 
 def _random(one: Scored) -> str:
