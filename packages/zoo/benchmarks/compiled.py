@@ -15,6 +15,7 @@ from typing import Literal
 import torch
 from mechlearn_zoo_benchmarks.entrants.masks.rule import masked
 from mechlearn_zoo_benchmarks.entrants.traced import WORKLOADS, Traced
+from mechlearn_zoo_benchmarks.measuring.devices import awaited, check_device, on_gpu
 from mechlearn_zoo_benchmarks.measuring.settings import check_known, check_least
 from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
@@ -42,6 +43,8 @@ class Config:
     """What compiles; "aot_eager" runs the traced graphs without a compiler."""
     clock: Literal["wall", "cpu"] = "cpu"
     """Elapsed time, or processor time with one thread: what to take on a machine that other work shares."""
+    device: str = "cpu"
+    """Where to compute; on "cuda" take the clock "wall", and a step is over when the GPU is done."""
     seed: int = 0
     """Of data, weights and the order within rounds."""
     small: bool = False
@@ -52,6 +55,9 @@ class Config:
         check_known("workload", self.workloads, WORKLOADS)
         check_least(self, 1, "repeats")
         check_least(self, 0, "turn")
+        check_device(self.device)
+        if self.clock == "cpu" and on_gpu(self.device):
+            raise ValueError(f"clock cpu should have device cpu: it sees no other. Found {self.device}. Use the clock wall.")
 
 
 PRESETS = {"full": Config(), "quick": Config(repeats=1, backend="aot_eager", small=True)}
@@ -71,8 +77,9 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
 
 
 def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
-    problem = WORKLOADS[name](config.small, config.seed)
+    problem = WORKLOADS[name](config.small, config.seed).to(config.device)
     steps, notes = _steps(problem, config.backend)
+    steps = {key: awaited(step, config.device) for key, step in steps.items()}
     exact = _exact(problem, steps["mechlearn, compiled"], steps["mechlearn"])
     for step in steps.values():
         for _ in range(2):  # what a first step does once
@@ -99,6 +106,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "note": notes(key),
             "backend": config.backend,
             "clock": config.clock,
+            "device": config.device,
             "seed": config.seed,
             "small": config.small,
         }

@@ -4,7 +4,7 @@ Each is a function of the batch's tensors, which closes over its model: what `Ag
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import torch
@@ -36,7 +36,13 @@ class Traced:
     @property
     def environments(self) -> Tensor:
         """(B,) ids, ascending."""
-        return torch.arange(self.count).repeat_interleave(len(self.batch[0]) // self.count)
+        ids = torch.arange(self.count, device=self.batch[0].device)
+        return ids.repeat_interleave(len(self.batch[0]) // self.count)
+
+    def to(self, device: str) -> "Traced":
+        """Return it on a device; its model is moved there."""
+        self.model.to(device)
+        return replace(self, batch=tuple(tensor.to(device) for tensor in self.batch))
 
     def parts(self) -> list[tuple[Tensor, ...]]:
         """Return each environment's batch."""

@@ -16,3 +16,10 @@ def test_small_workloads(mechlearn):
     assert [row["workload"] for row in rows] == ["mlp-34"] * 5 + ["weight norm"] * 5
     ours = [row for row in rows if row["method"] == "mechlearn, compiled"]
     assert all(row["exact"] and not row["note"] and row["ratio"] > 0 for row in ours)
+
+
+def test_a_gpu_has_the_clock_on_the_wall(mechlearn, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    status, _, err = mechlearn("bench", "compiled", "--quick", "--device", "cuda")
+    assert status == 2
+    assert "Use the clock wall." in err
