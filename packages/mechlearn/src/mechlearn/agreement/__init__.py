@@ -2,12 +2,17 @@
 
 from mechlearn.agreement.agreement import Agreement as Agreement
 from mechlearn.agreement.agreement import Record as Record
+from mechlearn.agreement.cautious import cautious_decay as cautious_decay
 from mechlearn.agreement.decay import decay_masked as decay_masked
+from mechlearn.agreement.deltas import dare as dare
+from mechlearn.agreement.deltas import merge as merge
+from mechlearn.agreement.deltas import ties as ties
 from mechlearn.agreement.inputs import by_input as by_input
 from mechlearn.agreement.rules import Anchored as Anchored
 from mechlearn.agreement.rules import AndMask as AndMask
 from mechlearn.agreement.rules import Combined as Combined
 from mechlearn.agreement.rules import GeometricMean as GeometricMean
+from mechlearn.agreement.rules import GradDrop as GradDrop
 from mechlearn.agreement.rules import Heterogeneous as Heterogeneous
 from mechlearn.agreement.rules import Homogeneous as Homogeneous
 from mechlearn.agreement.rules import Mean as Mean
@@ -21,5 +26,6 @@ from mechlearn.agreement.rules import XorMask as XorMask
 from mechlearn.agreement.stacked import combine as combine
 from mechlearn.agreement.standard_errors import StandardErrors as StandardErrors
 from mechlearn.agreement.temporal import AdamForm as AdamForm
+from mechlearn.agreement.temporal import Grokfast as Grokfast
 from mechlearn.agreement.temporal import TemporalAndMaskAdam as TemporalAndMaskAdam
 from mechlearn.agreement.temporal import TemporalMask as TemporalMask

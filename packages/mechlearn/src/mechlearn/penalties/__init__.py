@@ -3,6 +3,8 @@
 One file and one function each, over unreduced losses and environment ids; `mechlearn.agreement` shares nothing with them.
 """
 
+from mechlearn.penalties.agreement_filtering import gaf as gaf
+from mechlearn.penalties.conflict_averse import cagrad as cagrad
 from mechlearn.penalties.fishr import fishr_penalty as fishr_penalty
 from mechlearn.penalties.groupdro import group_dro_loss as group_dro_loss
 from mechlearn.penalties.irm import irm_penalty as irm_penalty

@@ -12,6 +12,7 @@ from mechlearn.agreement.rules.base import required_count as required_count
 from mechlearn.agreement.rules.base import rescaled as rescaled
 from mechlearn.agreement.rules.base import survival as survival
 from mechlearn.agreement.rules.geometric_mean import GeometricMean as GeometricMean
+from mechlearn.agreement.rules.grad_drop import GradDrop as GradDrop
 from mechlearn.agreement.rules.heterogeneous import Heterogeneous as Heterogeneous
 from mechlearn.agreement.rules.homogeneous import Homogeneous as Homogeneous
 from mechlearn.agreement.rules.mean import Mean as Mean
