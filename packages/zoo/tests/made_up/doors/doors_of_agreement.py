@@ -25,6 +25,7 @@ def of_agreement() -> list[Door]:
     model, x = nn.Linear(3, 1), torch.randn(4, 3)
     rescaled: dict[str, Any] = {"threshold": 0.5, "rescale": False}
     errors = a.StandardErrors()
+    deltas = {source: {"w": torch.randn(3)} for source in ("one", "two")}
 
     def backward(environments: Any, hold: bool) -> object:
         own = copy.deepcopy(model)
@@ -43,6 +44,10 @@ def of_agreement() -> list[Door]:
         Door("Qualitative", a.Qualitative, {"alpha": 0.2, "rescale": False, "errors": errors}),
         Door("StandardErrors", a.StandardErrors, {"parts": "auto", "memory": 0.5, "every": 2, "rows": None, "seed": 0}),
         Door("combine", a.combine, {"rule": a.AndMask(), "gradients": torch.randn(3, 5)}),
+        Door("merge", a.merge, {"rule": a.AndMask(), "deltas": deltas}),
+        Door("ties", a.ties, {"deltas": deltas, "keep": 0.5}),
+        Door("dare", a.dare, {"deltas": deltas, "drop": 0.5, "generator": g()}),
+        Door("GradDrop", a.GradDrop, {"generator": g()}),
         Door("Agreement.backward", backward, {"environments": torch.tensor(IDS), "hold": False}),
         Door(
             "Agreement",
@@ -81,6 +86,8 @@ def of_penalties() -> list[Door]:
             p.fishr_penalty,
             {"losses": by_row(logits, y), "environments": IDS, "features": features, "logits": logits},
         ),
+        Door("cagrad", p.cagrad, {"gradients": torch.randn(3, 5), "c": 0.5}),
+        Door("gaf", p.gaf, {"gradients": torch.randn(3, 5), "threshold": 1.0}),
         Door("pcgrad", p.pcgrad, {"gradients": torch.randn(3, 5), "generator": g()}),
         Door(
             "screen",
