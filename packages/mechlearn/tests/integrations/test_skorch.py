@@ -1,9 +1,13 @@
 """A skorch net that is watched trains the same, and its row losses are its own."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
+
+from mechlearn.agreement import Agreement, AndMask
 
 pytestmark = [pytest.mark.extra("integrations", "skorch"), pytest.mark.filterwarnings("ignore")]
 
@@ -73,6 +77,40 @@ def test_a_row_s_loss_is_the_net_s_own():
     assert row_losses(net, rows, torch.zeros(6, 1)).shape == (6,)
 
 
+@pytest.mark.usefixtures("as_installed")
+def test_steps_with_a_rule_are_those_by_hand():
+    from skorch import NeuralNetRegressor
+
+    from mechlearn.integrations.skorch import WatchSources
+
+    watch = WatchSources(every=1, rule=AndMask(threshold=1.0))
+    torch.manual_seed(0)
+    (x, _), y = data(), torch.randn(90, 1)
+    settings = {
+        "batch_size": 45,
+        "max_epochs": 1,
+        "lr": 0.5,
+        "train_split": None,
+        "verbose": 0,
+        "iterator_train__shuffle": False,
+    }
+    net = NeuralNetRegressor(Reads, module__out=1, callbacks=[("sources", watch)], **settings).initialize()
+    net.module_.net[1].p = 0.0
+    model = copy.deepcopy(net.module_)
+    net.partial_fit(x, y)
+    agreement, optimizer = Agreement(model, AndMask(threshold=1.0)), torch.optim.SGD(model.parameters(), 0.5)
+    shares = []
+    for rows in (slice(0, 45), slice(45, 90)):
+        optimizer.zero_grad()
+        losses = (model(torch.tensor(x["x"][rows])) - y[rows]).square()[:, 0]
+        shares.append(agreement.backward(losses, x["source"][rows]).share)
+        optimizer.step()
+    assert all(torch.equal(one, other) for one, other in zip(model.parameters(), net.module_.parameters(), strict=True))
+    assert net.history[0, "batches", :, "share"] == shares
+    assert [one.step for one in watch.sources_.history] == [0, 1]
+    assert "train_step_single" not in vars(net)
+
+
 def test_bad_input_is_told():
     from mechlearn.integrations import skorch
 
@@ -81,6 +119,6 @@ def test_bad_input_is_told():
         net.fit({"x": data()[0]["x"]}, data()[1])
     net.criterion_ = nn.Identity()
     with pytest.raises(ValueError, match="`reduction`"):
-        skorch.row_losses(net, None, None)
+        skorch.row_losses(net, {"x": torch.zeros(2, 4)}, None)
     with pytest.raises(AttributeError, match="WatchSources"):
         _ = skorch.Wrong

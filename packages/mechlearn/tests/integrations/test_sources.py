@@ -40,6 +40,7 @@ def loop(watching, steps=20):
     return state, random.getstate(), np.random.get_state()[1].tolist(), sources  # noqa: NPY002
 
 
+@pytest.mark.usefixtures("as_installed")  # the type checker of the tests draws random numbers
 def test_a_watched_training_is_the_same_bit_for_bit():
     (state, *draws, _), (watched, *others, sources) = loop(False), loop(True)
     assert all(torch.equal(one, other) for one, other in zip(state, watched, strict=True))
@@ -59,6 +60,33 @@ def test_a_history_is_plain_data_and_scalars_are_flat():
     assert scalars["sources/pairs/a-c"] == last.pairs["a", "c"]
     assert scalars["sources/layers/0/sign_conflict"] == last.layers["0"].conflict
     assert all(math.isfinite(value) for value in scalars.values())
+
+
+def test_rows_with_the_largest_gradients_are_kept_by_their_ids_and_named_on_the_page(tmp_path):
+    """Half of a source's rows want the opposite, and three of these want much more of it."""
+    torch.manual_seed(0)
+    model = nn.Linear(3, 1)
+    sources = SourceWatch(model, lambda x, y: (model(x)[:, 0] - y).square(), every=1)
+    names = [f"row {i}" for i in range(24)]
+    ids = ["a"] * 8 + ["b"] * 8 + ["c"] * 8
+    for _ in range(16):
+        x = torch.randn(24, 3).sign()
+        y = 5 * x[:, 0]
+        y[16:] = -y[16:]
+        y[20:23] *= 9
+        sources.step(x, y, environments=ids, examples=names)
+    (own,) = [one.sources["c"].largest for one in sources.history[:1]]
+    assert list(own)[:3] == sorted(list(own)[:3], key=lambda row: -own[row])
+    assert {"row 20", "row 21", "row 22"} < own.keys()
+    assert len(own) == 5
+    gradients = [torch.autograd.grad((model(x[i]) - y[i]).square().sum(), [*model.parameters()]) for i in range(16, 24)]
+    norms = {names[16 + i]: torch.cat([g.flatten() for g in both]).norm().item() for i, both in enumerate(gradients)}
+    last = sources.history[-1].sources["c"].largest
+    assert last == pytest.approx({row: norms[row] for row in last})
+    page = sources.page(tmp_path / "sources.html").read_text()
+    assert "Rows of source c with the largest gradients, measured from step 8 on: row 2" in page
+    with pytest.raises(ValueError, match="one id for each of 24 rows"):
+        sources.step(x, y, environments=ids, examples=names[1:])
 
 
 def test_nothing_is_logged_before_the_first_measurement():

@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from mechlearn.integrations.measurements import Measurement
+from mechlearn.integrations.measurements import MOST, Measurement
 
 LEVEL = 0.05
 """The share of runs in which chance alone names a source, over all sources and both halves of the run."""
@@ -88,6 +88,15 @@ def sentences(history: Sequence[Measurement]) -> list[str]:
         least = math.ceil(math.log2(2 * len(later.sources) / LEVEL))
         said.append(f"Too few measurements {later.when} to name {', '.join(few)}: it takes {least} with other sources.")
     return said
+
+
+def largest(half: Half, source: Hashable) -> list[Hashable]:
+    """Return a source's rows with the largest gradients in half of a run, the largest first; none without ids of rows."""
+    found: dict[Hashable, float] = {}
+    for one in half.history:
+        for row, norm in one.sources[source].largest.items() if source in one.sources else ():
+            found[row] = max(norm, found.get(row, 0.0))
+    return sorted(found, key=lambda row: -found[row])[:MOST]
 
 
 def spans(names: Sequence[str], order: Sequence[str]) -> list[str]:

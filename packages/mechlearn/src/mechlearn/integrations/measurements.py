@@ -5,7 +5,7 @@ Index conventions: e and f sources of E.
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -13,6 +13,12 @@ from torch import Tensor
 
 from mechlearn.agreement.statistics import GradientStatistics, ParameterStatistics
 from mechlearn.environments import named
+
+ExampleIds = Sequence[Hashable] | Tensor
+"""One id for each row, by which a reader finds it again."""
+
+MOST = 5
+"""Rows of each source that a measurement keeps."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,7 @@ class SourceMeasurement:
         signal: unbiased estimate of the squared norm of the expected gradient. NaN with one row.
         variance: unbiased estimate of the summed variance of a row's gradient. NaN with one row.
         cosine: between the source's gradient and the mean of the other sources' gradients. NaN without others.
+        largest: the norm of a row's own gradient, by the row's id, of the rows where it is largest. Empty without ids.
     """
 
     rows: int
@@ -34,6 +41,7 @@ class SourceMeasurement:
     signal: float
     variance: float
     cosine: float
+    largest: Mapping[Hashable, float] = field(default_factory=dict[Hashable, float])
 
 
 @dataclass(frozen=True)
@@ -66,19 +74,27 @@ class Measurement:
     layers: Mapping[str, LayerMeasurement]
 
 
-def measured(step: int, found: GradientStatistics) -> Measurement:
+def measured(step: int, found: GradientStatistics, examples: ExampleIds | None = None) -> Measurement:
     """Return what is kept of a batch's statistics.
 
     Args:
         step: the training's.
         found: with the products between sources and the norms of rows.
+        examples: B ids of the rows. None: no row is kept.
+
+    Raises:
+        ValueError: if there is not one id for each row.
     """
     names: list[Hashable] = [named(found.environments, e) for e in range(len(found.sizes))]
     everything = list(found.parameters.values())
     cosines = cosines_with_others(everything)
     signal, variance = _noise(found)
+    top = _largest(found, examples)
     values = zip(found.sizes, found.losses, found.norms, signal, variance, cosines, strict=True)
-    sources = {name: SourceMeasurement(own[0], *map(float, own[1:])) for name, own in zip(names, values, strict=True)}
+    sources = {
+        name: SourceMeasurement(own[0], *map(float, own[1:]), largest=rows)
+        for name, own, rows in zip(names, values, top, strict=True)
+    }
     pairs = found.cosines.tolist() if len(names) > 1 else []
     layers: dict[str, list[ParameterStatistics]] = {}
     for name, one in found.parameters.items():
@@ -114,6 +130,23 @@ def cosines_with_others(parameters: Sequence[ParameterStatistics]) -> Float[Tens
 def _layer(parameters: Sequence[ParameterStatistics], names: Sequence[Hashable]) -> LayerMeasurement:
     conflict = sum(one.conflicting for one in parameters) / sum(one.size for one in parameters)
     return LayerMeasurement(conflict, dict(zip(names, cosines_with_others(parameters).tolist(), strict=True)))
+
+
+def _largest(found: GradientStatistics, examples: ExampleIds | None) -> list[dict[Hashable, float]]:
+    """Return by source the rows whose gradients are largest, the largest first."""
+    if examples is None:
+        return [{} for _ in found.sizes]
+    names = examples.tolist() if isinstance(examples, Tensor) else examples
+    if len(names) != len(found.index):
+        raise ValueError(
+            f"`examples` should have one id for each of {len(found.index)} rows. Found {len(names)}. Pass this batch's."
+        )
+    order, norms, index = (
+        found.example_norms.argsort(descending=True).tolist(),
+        found.example_norms.tolist(),
+        found.index.tolist(),
+    )
+    return [{names[i]: norms[i] for i in [i for i in order if index[i] == e][:MOST]} for e in range(len(found.sizes))]
 
 
 def _noise(found: GradientStatistics) -> tuple[Float[Tensor, " e"], Float[Tensor, " e"]]:

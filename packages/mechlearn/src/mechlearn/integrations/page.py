@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from mechlearn.integrations.findings import Signs, halves, sentences
+from mechlearn.integrations.findings import Half, Signs, halves, largest, sentences
 from mechlearn.integrations.measurements import Measurement
 
 STYLE = """
@@ -48,7 +48,7 @@ def written(history: Sequence[Measurement], noise: Mapping[Hashable, float], pat
     body = [
         f"<h1>Which sources pull against the others?</h1><p class=soft>{head}</p>",
         f"<ul class=found>{_items(sentences(history))}</ul>",
-        f"<h2>What to try</h2><ul>{_items(TRY)}</ul>" if found.against() else "",
+        f"<h2>What to try</h2><ul>{_items([*TRY, *_rows(found)])}</ul>" if found.against() else "",
         "<h2>Where: layer by source</h2><p class=soft>Mean cosine between the source's gradient and the mean of the others. "
         "Red is against them. Last column: components at which two sources have opposite signs.</p>",
         _table(["layer", *names, "sign conflict"], rows),
@@ -70,6 +70,15 @@ def written(history: Sequence[Measurement], noise: Mapping[Hashable, float], pat
     top = '<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width">'
     path.write_text(f"{top}<title>Sources</title><style>{STYLE}</style>\n" + "\n".join(body) + "\n", encoding="utf-8")
     return path
+
+
+def _rows(half: Half) -> list[str]:
+    named = {source: largest(half, source) for source in half.against()}
+    return [
+        f"Rows of source {source} with the largest gradients, measured {half.when}: {', '.join(map(str, rows))}."
+        for source, rows in named.items()
+        if rows
+    ]
 
 
 class _Cell(str):

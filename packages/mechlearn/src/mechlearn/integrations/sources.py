@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from mechlearn.agreement.statistics import watch
 from mechlearn.arguments import check_callable, check_whole
 from mechlearn.environments import EnvironmentIds
-from mechlearn.integrations.measurements import Measurement, measured
+from mechlearn.integrations.measurements import ExampleIds, Measurement, measured
 from mechlearn.integrations.page import written
 
 if TYPE_CHECKING:
@@ -55,12 +55,13 @@ class SourceWatch:
         self.history: list[Measurement] = []
         self._calls = 0
 
-    def step(self, *batch: Any, environments: EnvironmentIds) -> bool:  # noqa: ANN401  # what losses_of takes
+    def step(self, *batch: Any, environments: EnvironmentIds, examples: ExampleIds | None = None) -> bool:  # noqa: ANN401
         """Measure this batch in each ``every``-th call, the first one included, and return whether it was measured.
 
         Args:
             batch: what ``losses_of`` takes.
             environments: B ids of the rows' sources: integers, strings or anything hashable.
+            examples: B ids of the rows, by which the page names those to look at. None: it names none.
 
         Raises:
             TypeError: as `mechlearn.agreement.statistics.watch`.
@@ -68,27 +69,34 @@ class SourceWatch:
         """
         step, self._calls = self._calls, self._calls + 1
         if due := self.due(step):
-            self.measure(*batch, environments=environments, step=step)
+            self.measure(*batch, environments=environments, step=step, examples=examples)
         return due
 
     def due(self, step: int) -> bool:
         """Tell whether a step of the training is to be measured and was not measured yet."""
         return step % self.every == 0 and not any(one.step == step for one in self.history[-1:])
 
-    def measure(self, *batch: Any, environments: EnvironmentIds, step: int) -> Measurement:  # noqa: ANN401
+    def measure(
+        self,
+        *batch: Any,  # noqa: ANN401  # what losses_of takes
+        environments: EnvironmentIds,
+        step: int,
+        examples: ExampleIds | None = None,
+    ) -> Measurement:
         """Measure this batch and add it to the history, whichever step it is.
 
         Args:
             batch: what ``losses_of`` takes.
             environments: B ids of the rows' sources.
             step: the training's, for the record.
+            examples: B ids of the rows, or None.
 
         Raises:
             TypeError: as `step`.
             ValueError: as `step`.
         """
         found = watch(self.model, self.losses_of, *batch, environments=environments, examples=True)
-        self.history.append(measured(step, found))
+        self.history.append(measured(step, found, examples))
         return self.history[-1]
 
     def noise_scale(self, source: Hashable) -> float:

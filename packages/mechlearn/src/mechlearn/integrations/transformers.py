@@ -1,9 +1,10 @@
-"""Watch sources in a `transformers.Trainer`, or in any class made of it such as TRL's `SFTTrainer`."""
+"""Watch sources in a `transformers.Trainer` or a class made of it such as TRL's `SFTTrainer`, or train them with a rule."""
 
 # ruff: noqa: ANN401  # what a trainer takes and returns is its own
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,12 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as of_classes
 from torch.nn.functional import cross_entropy, mse_loss
 
+from mechlearn.agreement import Agreement, Record
+from mechlearn.agreement.rules import Rule, check_rule
 from mechlearn.integrations.sources import SourceWatch
+
+EXAMPLES = "example_ids"
+"""The column of the rows' own ids, which need not be there."""
 
 
 def watched(
@@ -22,24 +28,35 @@ def watched(
     *,
     column: str = "source",
     every: int = 20,
+    rule: Rule | None = None,
 ) -> Any:
-    """Return the same Trainer class, which also watches the sources of its rows.
+    """Return the same Trainer class, which also watches the sources of its rows, and trains with a rule if you pass one.
 
-    Nothing that it trains changes. Ids are a column of the data set, which reaches the step with any collator and any
-    ``remove_unused_columns``. The first micro-batch of every ``every``-th optimizer step is measured, under the trainer's
-    precision. The numbers go to ``trainer.log``. ``trainer.sources`` is the `SourceWatch` of the last `train`, and its page is
-    "sources.html" in the output folder. Each process measures its own micro-batches, and process 0 writes the page.
+    Without a rule nothing that it trains changes. Ids are a column of the data set, which reaches the step with any collator
+    and any ``remove_unused_columns``. The first micro-batch of every ``every``-th optimizer step is measured, under the
+    trainer's precision. The numbers go to ``trainer.log``. ``trainer.sources`` is the `SourceWatch` of the last `train`, and
+    its page is "sources.html" in the output folder. Each process measures its own micro-batches, and process 0 writes the page.
+    If the data set has a column "example_ids", the page names rows by them.
+
+    With a rule each optimizer step is that of ``trainer.agreement``, an `Agreement` over all micro-batches and processes, and
+    ``trainer.record`` is the last step's `Record`. A source's loss is the mean over its rows, and a row's over its tokens.
+    Clipping acts after the rule.
 
     Args:
         trainer: `transformers.Trainer` or a class made of it.
         losses_of: from the model and a batch to (B,) losses. `row_losses` if left out.
         column: the data set's column of ids: one integer or string for each row.
         every: the number of optimizer steps from one measurement to the next.
+        rule: how to combine the sources' gradients, for example `AndMask`. None: as the trainer does.
 
     Raises:
-        TypeError: if ``trainer`` is not a class, or as `SourceWatch`.
-        ValueError: as `SourceWatch`, or in training if a row has no id or several.
+        TypeError: if ``trainer`` is not a class, if ``rule`` is not a rule, or as `SourceWatch`. In training, if the trainer's
+            loss is not the model's own and no ``losses_of`` was passed with a rule.
+        ValueError: as `SourceWatch`, or in training if a row has no id or several. With a rule, for arguments with float16,
+            torch_compile, DeepSpeed or DataParallel.
     """
+    if rule is not None:
+        check_rule(rule)
     if not isinstance(trainer, type):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
         raise TypeError(
             f"`trainer` should be a class such as transformers.Trainer. Found {type(trainer).__name__}. Make the trainer of "
@@ -51,31 +68,62 @@ def watched(
             super().__init__(*args, **kwargs)
             self.data_collator = _Collator(self.data_collator, column)
             self.sources = SourceWatch(self.model, _with_graph(losses_of or row_losses), every)
+            self.agreement: Agreement | None = None
+            self.record: Record | None = None
             self._ids: Any = None
+            self._rows: Any = None
+            if rule is not None:
+                _check_arguments(self.args)
 
         def _set_signature_columns_if_needed(self) -> None:
             super()._set_signature_columns_if_needed()
-            if column not in self._signature_columns:
-                self._signature_columns = [*self._signature_columns, column]
+            self._signature_columns = list(dict.fromkeys([*self._signature_columns, column, EXAMPLES]))
 
         def training_step(self, model: nn.Module, inputs: Any, *args: Any, **kwargs: Any) -> Tensor:
-            self._ids = _taken(inputs, column)
-            return super().training_step(model, inputs, *args, **kwargs)
+            self._ids, self._examples = _taken(inputs, column), inputs.pop(EXAMPLES, None)
+            if rule is None:
+                return super().training_step(model, inputs, *args, **kwargs)
+            self.accelerator.backward = self._combine
+            try:
+                return super().training_step(model, inputs)  # without the count of tokens: its loss is the mean over rows
+            finally:
+                del self.accelerator.backward
+
+        def _combine(self, *args: Any, **kwargs: Any) -> None:
+            """Take the place of ``accelerator.backward``: the graph is that of the rows' losses."""
+            del args, kwargs
+            assert self.agreement is not None  # compute_loss was called before
+            step = self.agreement.backward if self.accelerator.sync_gradients else self.agreement.accumulate
+            hold = self.args.gradient_accumulation_steps * self.args.world_size > 1
+            self.record = step(*self._rows, hold=hold) or self.record
+            self._rows = None
 
         def prediction_step(self, model: nn.Module, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-            inputs.pop(column, None)
+            for name in (column, EXAMPLES):
+                inputs.pop(name, None)
             return super().prediction_step(model, inputs, *args, **kwargs)
 
         def compute_loss(self, model: nn.Module, inputs: Any, *args: Any, **kwargs: Any) -> Any:
             ids, self._ids = self._ids, None
             if ids is not None and self.sources.due(self.state.global_step):
                 self.sources.model = model
-                self.sources.measure(model, dict(inputs), environments=ids, step=self.state.global_step)
+                step, rows = self.state.global_step, self._examples
+                self.sources.measure(model, dict(inputs), environments=ids, step=step, examples=rows)
                 self.log(self.sources.scalars())
-            return super().compute_loss(model, inputs, *args, **kwargs)
+            if ids is None or rule is None:
+                return super().compute_loss(model, inputs, *args, **kwargs)
+            if self.agreement is None or self.agreement.model is not self.model:
+                self.agreement = Agreement(self.model, rule)
+                if losses_of is None:
+                    _check_loss(model, inputs, super().compute_loss)
+            with _without_leaves(self.model):
+                losses = (losses_of or row_losses)(model, inputs)
+            self._rows = losses, ids
+            return losses.detach().mean()
 
         def train(self, *args: Any, **kwargs: Any) -> Any:
             self.sources.history.clear()
+            self.agreement = None
             try:
                 return super().train(*args, **kwargs)
             finally:
@@ -84,6 +132,55 @@ def watched(
 
     Watched.__name__ = Watched.__qualname__ = f"Watched{trainer.__name__}"
     return Watched
+
+
+def _check_arguments(arguments: Any) -> None:
+    """Reject settings under which a rule would not see the gradients that the trainer makes."""
+    wrong = {
+        "fp16": arguments.fp16,
+        "torch_compile": arguments.torch_compile,
+        "deepspeed": arguments.deepspeed is not None,
+        "n_gpu > 1": arguments.n_gpu > 1,
+    }
+    if any(wrong.values()):
+        raise ValueError(
+            "The training arguments should have no fp16, torch_compile, deepspeed or DataParallel with a rule. Found "
+            f"{', '.join(name for name, there in wrong.items() if there)}. Use bf16, no compiler, and torchrun with a process "
+            "for each GPU."
+        )
+
+
+def _check_loss(model: nn.Module, inputs: Mapping[str, Any], compute_loss: Callable[..., Tensor]) -> None:
+    """Reject a trainer whose loss is not the model's own, since `row_losses` would train another one."""
+    losses: list[Tensor] = []
+    with torch.no_grad():
+        for loss_of in (lambda: model(**inputs).loss, lambda: compute_loss(model, dict(inputs))):
+            with torch.random.fork_rng([inputs["labels"].device] if inputs["labels"].is_cuda else []):
+                losses.append(loss_of())
+    own, found = losses
+    if not torch.isclose(own.float(), found.float(), rtol=1e-4 if own.dtype == torch.float32 else 0.02):
+        raise TypeError(
+            f"The trainer's loss should be the model's own with a rule. Found {float(found):.4g} instead of {float(own):.4g}, "
+            "as label smoothing or a loss function makes it. Pass `losses_of`, which returns one loss for each row."
+        )
+
+
+@contextmanager
+def _without_leaves(model: Any) -> Generator[None]:
+    """Detach frozen embeddings, which trainers of adapters let require a gradient for reentrant checkpoints alone."""
+    embeddings = model.get_input_embeddings() if hasattr(model, "get_input_embeddings") else None
+    if embeddings is None:
+        yield
+        return
+
+    def detached(_: nn.Module, inputs: Any, output: Tensor) -> Tensor:
+        return output.detach() if output.is_leaf else output
+
+    hook = embeddings.register_forward_hook(detached)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def row_losses(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
@@ -173,8 +270,12 @@ class _Collator:
         if not any(isinstance(row, Mapping) and self.column in row for row in rows):
             return self.collator(rows)
         ids = [_id(row.get(self.column), self.column) for row in rows]
-        batch = self.collator([{name: value for name, value in row.items() if name != self.column} for row in rows])
+        names = [row[EXAMPLES] for row in rows if EXAMPLES in row]
+        apart = self.column, EXAMPLES
+        batch = self.collator([{name: value for name, value in row.items() if name not in apart} for row in rows])
         batch[self.column] = torch.tensor(ids) if all(isinstance(one, int) for one in ids) else ids
+        if len(names) == len(rows):
+            batch[EXAMPLES] = names
         return batch
 
     def __getattr__(self, name: str) -> Any:

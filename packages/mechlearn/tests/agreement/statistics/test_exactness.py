@@ -14,6 +14,7 @@ import definition_oracles
 import statistics_oracles as oracle
 import traced_models
 from mechlearn.agreement.statistics import gradient_statistics, pieces
+from mechlearn.agreement.statistics.sums import squares_of_rows
 
 ROWS = 13
 
@@ -150,3 +151,10 @@ def test_no_more_is_held_than_a_piece(ids, examples, monkeypatch):
         found = gradient_statistics(model, losses, ids, examples=examples)
     assert set(found.paths.values()) == {"layer"}
     assert seen.numel <= max(p.numel() for p in model.parameters())  # one row's gradient, or the forward pass's own tensors
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-18, 1e18, 0.0])
+def test_squares_are_those_of_float64_also_where_float32_cannot_hold_them(scale):
+    gradients = torch.randn(3, 50, 7, generator=torch.Generator().manual_seed(0)) * scale
+    gradients[1] = 0
+    torch.testing.assert_close(squares_of_rows(gradients), gradients.double().square().sum((1, 2)), rtol=1e-5, atol=0)

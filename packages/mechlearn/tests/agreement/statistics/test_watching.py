@@ -144,3 +144,16 @@ def test_a_compiled_model_runs_as_it_was():
         losses_of(compiled)(x).mean().backward()
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
     torch._dynamo.reset()
+
+
+def test_its_own_graph_is_freed():
+    kept = []
+
+    def losses_of(x):
+        kept.append(model(x)[:, 0].square())
+        return kept[-1]
+
+    model = nn.Linear(2, 1)
+    watch(model, losses_of, torch.randn(4, 2), environments=[0, 0, 1, 1], examples=True)
+    with pytest.raises(RuntimeError, match="second time"):
+        kept[0].sum().backward()

@@ -67,12 +67,25 @@ def gradient_statistics(
         >>> found.sign_agreement, found.sign_conflict
         (0.5, 0.5)
     """
+    return statistics_of(model, losses, environments, examples=examples, pairs=pairs, retain_graph=True)
+
+
+def statistics_of(
+    model: nn.Module,
+    losses: Tensor,
+    environments: EnvironmentIds,
+    *,
+    examples: bool,
+    pairs: bool,
+    retain_graph: bool,
+) -> GradientStatistics:
+    """Return `gradient_statistics`, of a graph that need not be kept."""
     check_model(model)
     check_flag("examples", examples)
     check_flag("pairs", pairs)
     with torch.no_grad(), _in_sentences():
         asked = ask(model, losses, environments, Partitions())
-        return _Measuring(model, asked, examples=examples, pairs=pairs).run()
+        return _Measuring(model, asked, examples=examples, pairs=pairs).run(retain_graph)
 
 
 class _Measuring:
@@ -93,13 +106,13 @@ class _Measuring:
         self._found: dict[str, ParameterStatistics] = {}
         self._paths: dict[str, Path] = {}
 
-    def run(self) -> GradientStatistics:
+    def run(self, retain_graph: bool) -> GradientStatistics:
         """Return the statistics."""
         asked, groups = self._asked, self._groups
         _check_apart(asked)
         plan = paths_of(asked, None, vouched=False, pulling=True)
         with silent(asked.graph.leaves.values()), Retained(self._model):  # what is retained is not settled: it stays as it was
-            self._in_one_pass(plan)
+            self._in_one_pass(plan, retain_graph or bool(plan.reasons))
             self._one_by_one(plan)
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids
         losses = mean_losses(asked.losses.detach(), groups).double().cpu()
@@ -109,7 +122,7 @@ class _Measuring:
             ids, groups.sizes, groups.index.cpu(), losses, found, {name: self._paths[name] for name in order}
         )
 
-    def _in_one_pass(self, plan: Plan) -> None:
+    def _in_one_pass(self, plan: Plan, retain_graph: bool) -> None:
         asked = self._asked
         times = asked.groups.count if plan.hooked else 1
         pulled = set[str]().union(*(made.names for made in plan.made.values())) & plan.reads.keys()
@@ -120,7 +133,7 @@ class _Measuring:
 
         reading = _Reading(asked, plan, held, complete, times, take=self._of_uses)
         weights = asked.weights if times == 1 else asked.weights / times
-        reading.run(asked.losses, weights, retain_graph=True)
+        reading.run(asked.losses, weights, retain_graph=retain_graph)
 
     def _of_uses(self, name: str, uses: list[formulas.Use]) -> None:
         """Take the statistics of a parameter whose reads are complete."""

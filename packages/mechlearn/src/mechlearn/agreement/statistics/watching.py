@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from mechlearn.agreement.statistics.measuring import gradient_statistics
+from mechlearn.agreement.statistics.measuring import statistics_of
 from mechlearn.agreement.statistics.results import GradientStatistics
 from mechlearn.environments import EnvironmentIds, check_trainable
 from mechlearn.functional import borrowed
@@ -58,7 +58,7 @@ def watch(
         _copy_buffers(model)
         with _outside_of_ranks(model):
             losses = losses_of(*batch)
-        return gradient_statistics(own, losses, environments, examples=examples, pairs=pairs)
+        return statistics_of(own, losses, environments, examples=examples, pairs=pairs, retain_graph=False)
 
 
 def _unwrapped(model: nn.Module) -> nn.Module:
