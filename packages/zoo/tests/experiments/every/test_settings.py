@@ -20,6 +20,7 @@ MEANS = {
     ("shortcut_dims", 0): "0 for none",
     ("exploration_steps", 0): "0 for no exploration",
     ("drops", ()): "none: it stays",
+    ("acts", ()): "() watches",
     ("gan_steps", 0): "0 for none",
     ("evidence", (0,)): "0 for none",
     ("updates", 0): "0 leaves the search out",
