@@ -57,7 +57,7 @@ def close(found, plain):
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("path", [page(path) for path in sorted(FOLDER.glob("*.md")) if "```python" in path.read_text()])
+@pytest.mark.parametrize("path", [page(path) for path in sorted(FOLDER.glob("*.md")) if "survivors" in path.read_text()])
 def test_the_same_survivors(path, plain, tmp_path, monkeypatch):
     module = types.ModuleType(f"recipe_{path.stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,14 @@ def test_a_pair_is_named_where_neither_pulls_against_all(history):
     assert said[1] == "Sources a and b have a negative cosine in 20 of 20 measurements from step 400 on."
 
 
+def test_a_loss_that_stands_out_is_said_first(history):
+    runs = history(lambda i, s, where: 0.2)
+    assert not sentences(runs)[0].startswith("Source")
+    for one in runs:
+        one.sources["c"] = replace(one.sources["c"], loss=1.6)
+    assert sentences(runs)[0] == "Source c has the highest loss from step 400 on: 1.6. The median of the others is 1."
+
+
 def test_nobody_is_named_where_nobody_pulls(history):
     (said,) = sentences(history(lambda i, s, where: 0.2))
     assert said.startswith("No source is against the others")
@@ -63,7 +72,9 @@ def test_a_source_seen_once_is_said_to_be(history, measurement):
 
 
 def test_sources_that_all_pull_apart_are_said_to_be_near_a_minimum(history):
-    assert sentences(history(lambda i, s, where: -0.3))[0].startswith("Most sources pull against the rest.")
+    assert sentences(history(lambda i, s, where: -0.3)) == [
+        "Most sources pull against the rest: read their losses and the pairs. Near a minimum gradients cancel, too."
+    ]
 
 
 @pytest.mark.parametrize(

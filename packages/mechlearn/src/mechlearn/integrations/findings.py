@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 
 from mechlearn.integrations.measurements import MOST, Measurement
 
@@ -57,6 +58,10 @@ class Half:
             if signs.rare(len(self.sources))
         }
 
+    def crowded(self) -> bool:
+        """Tell whether most sources pull against the others, so that none stands out."""
+        return 2 * len(self.against()) > len(self.sources) > 2
+
     def fighting(self) -> list[tuple[Hashable, Hashable]]:
         """Return the pairs that pull against each other, of sources that do not pull against all others."""
         named = self.against()
@@ -79,15 +84,15 @@ def sentences(history: Sequence[Measurement]) -> list[str]:
     later, earlier = halves(history)
     against, few = later.against(), _few(later)
     said = [*_named(later, []), *_named(earlier, list(against))]
-    if len(against) * 2 > len(later.sources) > 2:
-        said.insert(0, "Most sources pull against the rest. Near a minimum of the mean loss gradients cancel: read the pairs.")
+    if later.crowded():
+        said = ["Most sources pull against the rest: read their losses and the pairs. Near a minimum gradients cancel, too."]
     if not against and not earlier.against() and len(few) < len(later.sources):
         count = f"{len(later.history)} measurements {later.when}"
         said.insert(0, f"No source is against the others more often than chance explains, in {count}.")
     if few:
         least = math.ceil(math.log2(2 * len(later.sources) / LEVEL))
-        said.append(f"Too few measurements {later.when} to name {', '.join(few)}: it takes {least} with other sources.")
-    return said
+        said.append(f"Too few measurements {later.when} to name {', '.join(few)}: it takes {least}. Measure more often.")
+    return [*_highest(later), *said]
 
 
 def largest(half: Half, source: Hashable) -> list[Hashable]:
@@ -125,6 +130,21 @@ def _named(half: Half, known: Sequence[Hashable]) -> list[str]:
             f"Sources {one} and {other} have a negative cosine in {own.negative} of {own.count} measurements {half.when}."
         )
     return said
+
+
+def _highest(half: Half) -> list[str]:
+    """Return a sentence on the source with the highest loss, where that is half as high again as the median of the others."""
+    own = {s: [one.sources[s].loss for one in half.history if s in one.sources] for s in half.sources}
+    means = {str(source): fmean(losses) for source, losses in own.items() if losses}
+    if len(means) < 3:
+        return []
+    highest = max(means, key=lambda source: means[source])
+    others = median(loss for source, loss in means.items() if source != highest)
+    if not means[highest] > 1.5 * others > 0:
+        return []
+    return [
+        f"Source {highest} has the highest loss {half.when}: {means[highest]:.3g}. The median of the others is {others:.3g}."
+    ]
 
 
 def _few(half: Half) -> list[str]:

@@ -20,7 +20,7 @@ svg{width:100%;height:auto;background:#f6f7f8}figcaption{font-size:.85rem}.found
 """
 
 TRY = (
-    "Train once without the source, and once with half of its weight. Compare the held-out losses of the others.",
+    "Train once without the source that you suspect, and once with half its weight. Compare the others' held-out losses.",
     "Look at its rows with the largest loss: labels, language, format.",
     "If the source should stay, train with a rule for several sources, such as mechlearn.agreement.AndMask.",
 )
@@ -41,7 +41,8 @@ def written(history: Sequence[Measurement], noise: Mapping[Hashable, float], pat
         raise ValueError("A page should have a measurement to show. Found none. Call `step` in the training first.")
     found = next((half for half in halves(history) if half.against()), halves(history)[0])
     names = list(found.sources)
-    head = f"{len(history)} measurements, steps {history[0].step} to {history[-1].step}. Tables: those {found.when}."
+    count = f"{len(history)} measurement{'' if len(history) == 1 else 's'}"
+    head = f"{count}, steps {history[0].step} to {history[-1].step}. Tables: those {found.when}."
     rows = (
         [name, *(_cell(row[s]) for s in names), f"{_conflict(found.history, name):.0%}"] for name, row in found.layers.items()
     )

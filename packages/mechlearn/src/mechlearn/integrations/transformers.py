@@ -115,6 +115,7 @@ def watched(
             if self.agreement is None or self.agreement.model is not self.model:
                 self.agreement = Agreement(self.model, rule)
                 if losses_of is None:
+                    _check_settings(self)
                     _check_loss(model, inputs, super().compute_loss)
             with _without_leaves(self.model):
                 losses = (losses_of or row_losses)(model, inputs)
@@ -148,6 +149,17 @@ def _check_arguments(arguments: Any) -> None:
             f"{', '.join(name for name, there in wrong.items() if there)}. Use bf16, no compiler, and torchrun with a process "
             "for each GPU."
         )
+
+
+def _check_settings(trainer: Any) -> None:
+    """Reject what changes the trainer's loss by name: on a model that knows nothing yet the change may not show in numbers."""
+    named = {"label_smoothing_factor": trainer.args.label_smoothing_factor, "compute_loss_func": trainer.compute_loss_func}
+    for name, value in named.items():
+        if value:
+            raise TypeError(
+                f"The trainer's loss should be the model's own with a rule. Found {name}={value} instead of none. Pass "
+                "`losses_of`, which returns one loss for each row."
+            )
 
 
 def _check_loss(model: nn.Module, inputs: Mapping[str, Any], compute_loss: Callable[..., Tensor]) -> None:
