@@ -133,8 +133,8 @@ def dare(deltas: Deltas, drop: float, generator: Generator) -> dict[Any, dict[st
     Example:
         >>> import torch
         >>> from mechlearn.agreement import dare
-        >>> dropped = dare({k: {"w": torch.ones(4)} for k in range(2)}, 0.5, torch.Generator().manual_seed(0))
-        >>> sorted(set(dropped[0]["w"].tolist()))
+        >>> first, _ = dare({k: {"w": torch.ones(4)} for k in range(2)}, 0.5, torch.Generator().manual_seed(0)).values()
+        >>> sorted(set(first["w"].tolist()))
         [0.0, 2.0]
     """
     check_deltas(deltas)
