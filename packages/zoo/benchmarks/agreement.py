@@ -73,9 +73,7 @@ class Config:
         check_known("method", self.methods, methods())
         if self.clock == "cpu" and self.threads != 1:
             raise ValueError(f"clock cpu should have one thread: it adds up all. Found {self.threads}. Use 1, or clock wall.")
-        check_device(self.device)
-        if self.clock == "cpu" and on_gpu(self.device):
-            raise ValueError(f"clock cpu should have device cpu: it sees no other. Found {self.device}. Use the clock wall.")
+        check_device(self.device, self.clock)
         check_least(self, 1, "repeats", "threads")
         check_least(self, 0, "budget", "turn")
 

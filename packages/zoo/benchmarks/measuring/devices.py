@@ -7,8 +7,8 @@ import torch
 from mechlearn_zoo_benchmarks.measuring.timing import Step
 
 
-def check_device(name: str) -> None:
-    """Refuse what is no device, or a GPU that is not there.
+def check_device(name: str, clock: str = "wall") -> None:
+    """Refuse what is no device, a GPU that is not there, and processor time of a GPU's work.
 
     Raises:
         ValueError: it is none.
@@ -24,6 +24,8 @@ def check_device(name: str) -> None:
             f"device {name!r} should be one that torch finds. Found {torch.cuda.device_count()} GPUs. Use cpu, "
             "or install the build of torch for your GPU."
         )
+    if device.type == "cuda" and clock == "cpu":
+        raise ValueError(f"clock cpu should have device cpu: it sees no other. Found {name}. Use the clock wall.")
 
 
 def on_gpu(name: str) -> bool:

@@ -118,7 +118,7 @@ def dare(deltas: Deltas, drop: float, generator: Generator) -> dict[Any, dict[st
     DARE averaging, with ``ties(..., keep=1.0)`` it is DARE with TIES. An AND-mask needs all sources: at a drop of 0.9 it keeps
     1 % of the components on which two sources agree.
 
-    Source: Yu et al. 2023, section 3.1 (https://arxiv.org/abs/2311.03099).
+    Source: Yu et al. 2023, section 3 (https://arxiv.org/abs/2311.03099).
 
     Args:
         deltas: by source, tensors by name, as for `merge`.

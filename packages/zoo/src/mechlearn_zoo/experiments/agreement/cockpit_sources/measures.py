@@ -73,23 +73,16 @@ def threshold(rows: Rows, candidate: Candidate) -> float:
     return float(np.quantile(candidate.scores(_runs(rows, "none", selecting=True)).max(1), QUIET, method="higher"))
 
 
-def flagged(kind: str, *names: str) -> Measure:
-    """Return a measure: in which share of fresh runs the number for all kinds is above its threshold at the bad source.
-
-    Of null runs it is the share in which no source is above.
-    """
+def quiet() -> Measure:
+    """Return a measure: the share of fresh null runs in which the number for all kinds is above its threshold at no source."""
 
     def measure(rows: Rows) -> Measurement | None:
         if not _seeds(rows):
             return None
-        best = chosen(rows, KINDS, names or WATCH)
+        best = chosen(rows, KINDS, WATCH)
         bound = threshold(rows, best)
-
-        def share(runs: Rows) -> float:
-            above = best.scores(runs) > bound
-            return float(np.mean(~above.any(1) if kind == "none" else above[np.arange(len(runs)), _bad(runs)]))
-
-        return EachSeed(share)(_runs(rows, kind, selecting=False))
+        share = EachSeed(lambda runs: float(np.mean((best.scores(runs) <= bound).all(1))))
+        return share(_runs(rows, "none", selecting=False))
 
     return measure
 
