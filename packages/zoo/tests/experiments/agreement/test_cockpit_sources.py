@@ -28,10 +28,19 @@ def pictures():
 
 
 def test_eight_sources_with_held_out_rows(texts, pictures):
-    for found, shape in ((texts, (data.LENGTH,)), (pictures, (16, 4))):
+    for found, shape in ((texts, (16,)), (pictures, (16, 4))):
         assert len(found) == 8
         assert {tuple(own.x.shape) for own, _ in found.values()} == {(64, *shape)}
         assert {len(held.x) for _, held in found.values()} == {data.HELD}
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_sources_of_one_kind_share_no_row(text):
+    found = sources(text, 1000, 16, 12, alike=True)
+    assert len(found) == 8
+    held = torch.cat([one.x.flatten(1) for _, one in found.values()])
+    assert held.shape == (8 * data.HELD, 12 if text else 64)
+    assert len(held.unique(dim=0)) > 0.95 * len(held)  # the reference repeats a few phrases
 
 
 def test_the_next_character_is_the_label(texts):
@@ -94,6 +103,9 @@ def test_every_architecture_has_a_loss_for_each_row(texts, pictures, name):
     whole = models.model_of(name, 8, 0)(own.x).log_softmax(-1)
     chosen = whole.gather(-1, own.y[..., None])
     torch.testing.assert_close(losses, -chosen.mean((1, 2)))
+    deep = models.model_of(name, 8, 0, depth=3)
+    assert len(deep.blocks) == 3
+    assert deep(own.x).shape == whole.shape
 
 
 def test_text_is_read_from_the_left(texts):

@@ -19,14 +19,14 @@ KINDS = ("shuffled", "language", "shortcut", "duplicated", "noise")
 HELD, DISTINCT = 32, 16
 """Held-out rows of a source, and different rows of a duplicated one."""
 
-LENGTH, LETTERS, CLASSES = 16, 96, 10
-"""Characters of a row of text, characters that there are, and classes of pictures."""
+LETTERS, CLASSES = 96, 10
+"""Characters that there are, and classes of pictures."""
 
 _CODE = ("argparse", "datetime", "inspect", "pdb", "pydoc", "subprocess", "tarfile", "turtle", "typing", "zipfile")
 
 
 class Source(NamedTuple):
-    """Rows: (n, 16) characters or (n, 16, 4) patches, and (n, 16) next characters or (n, 1) classes."""
+    """Rows: (n, length) characters or (n, 16, 4) patches, and (n, length) next characters or (n, 1) classes."""
 
     x: Tensor
     y: Tensor
@@ -37,11 +37,20 @@ class Source(NamedTuple):
 
 
 @functools.cache
-def sources(text: bool, seed: int, rows: int) -> dict[str, tuple[Source, Source]]:
-    """Return by name each source's rows to train on, at most so many, and `HELD` others."""
-    generator = stream(seed, "sources", "text" if text else "pictures")
+def sources(text: bool, seed: int, rows: int, length: int = 16, alike: bool = False) -> dict[str, tuple[Source, Source]]:
+    """Return by name each source's rows to train on, at most so many, and `HELD` others.
+
+    Args:
+        text: of `length` characters a row, else pictures.
+        seed: of what is drawn.
+        rows: to train on.
+        length: of a row of text.
+        alike: eighths of the language reference, or of plain digits, in place of sources that differ.
+    """
+    generator = stream(seed, "sources", "text" if text else "pictures", *["alike"] * alike)
     found: dict[str, tuple[Source, Source]] = {}
-    for name, own in (_texts if text else _pictures)(generator).items():
+    drawn = _texts(generator, length, alike) if text else _pictures(generator, alike)
+    for name, own in drawn.items():
         order = torch.randperm(len(own.x), generator=generator)
         found[name] = own.rows(order[HELD : HELD + rows]), own.rows(order[:HELD])
     return found
@@ -91,35 +100,42 @@ def conflicting(source: Source) -> tuple[Source, Source]:
     return one, Source(*(torch.where(part == 0, ord("_") - 32, part) for part in (x, y)))
 
 
-def _texts(generator: Generator) -> dict[str, Source]:
+def _texts(generator: Generator, length: int, alike: bool) -> dict[str, Source]:
     """Return three modules of the standard library, thirds of the language reference, sums, and walks on a torus."""
+    if alike:
+        return {name: _windows(text, length) for name, text in _reference(generator, 8).items()}
     library = Path(sysconfig.get_paths()["stdlib"])
     modules = [_CODE[place] for place in torch.randperm(len(_CODE), generator=generator)[:3].tolist()]
     found = {f"code {n}": (library / f"{name}.py").read_text(encoding="utf-8") for n, name in enumerate(modules)}
-    names = sorted(topics)
-    order = torch.randperm(len(names), generator=generator).tolist()
-    found |= {f"reference {n}": "".join(topics[names[place]] for place in order[n::3]) for n in range(3)}
+    found |= _reference(generator, 3)
     terms = torch.randint(100, (6000, 2), generator=generator).tolist()
     found["sums"] = "".join(f"{a}+{b}={a + b}\n" for a, b in terms)
     turns = torch.randint(4, (4000,), generator=generator)
     steps = torch.tensor([[1, 0], [-1, 0], [0, 1], [0, -1]])[turns].cumsum(0) % 10
     words = [("east", "west", "north", "south")[turn] for turn in turns.tolist()]
     found["walks"] = "".join(f"go {word}, now at {x} {y}. " for word, (x, y) in zip(words, steps.tolist(), strict=True))
-    return {name: _windows(text) for name, text in found.items()}
+    return {name: _windows(text, length) for name, text in found.items()}
 
 
-def _windows(text: str) -> Source:
+def _reference(generator: Generator, parts: int) -> dict[str, str]:
+    """Return the topics of the language reference, dealt to so many parts."""
+    names = sorted(topics)
+    order = torch.randperm(len(names), generator=generator).tolist()
+    return {f"reference {n}": "".join(topics[names[place]] for place in order[n::parts]) for n in range(parts)}
+
+
+def _windows(text: str, length: int) -> Source:
     """Return rows of neighbouring characters. The last of the 96 is a line's end, and what is not printable is left out."""
     codes = torch.tensor([95 if one == "\n" else ord(one) - 32 for one in text if one == "\n" or " " <= one <= "~"])
-    return _read(codes[: len(codes) // (LENGTH + 1) * (LENGTH + 1)].view(-1, LENGTH + 1))
+    return _read(codes[: len(codes) // (length + 1) * (length + 1)].view(-1, length + 1))
 
 
 def _read(whole: Tensor) -> Source:
     return Source(whole[:, :-1], whole[:, 1:])
 
 
-def _pictures(generator: Generator) -> dict[str, Source]:
-    """Return digits by eight scanners, each with its own digits, as patches of two by two pixels."""
+def _pictures(generator: Generator, alike: bool) -> dict[str, Source]:
+    """Return digits by eight scanners, or by eight of one kind, each with its own digits, as patches of two by two pixels."""
     x, y = digits_in_order()
     seen = {
         "plain": x,
@@ -131,6 +147,8 @@ def _pictures(generator: Generator) -> dict[str, Source]:
         "up": x.roll(-1, 2),
         "down": x.roll(1, 2),
     }
+    if alike:
+        seen = dict.fromkeys((f"scanner {n}" for n in range(len(seen))), x)
     parts = torch.randperm(len(x), generator=generator).chunk(len(seen))
     patches = {name: one.view(-1, 4, 2, 4, 2).transpose(2, 3).reshape(-1, 16, 4) for name, one in seen.items()}
     return {name: Source(one[part], y[part][:, None]) for (name, one), part in zip(patches.items(), parts, strict=True)}

@@ -1,11 +1,11 @@
-"""Four small architectures, with losses by row."""
+"""Four architectures, with losses by row."""
 
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # the usual name
 
-from mechlearn_zoo.experiments.agreement.cockpit_sources.data import CLASSES, LENGTH, LETTERS
+from mechlearn_zoo.experiments.agreement.cockpit_sources.data import CLASSES, LETTERS
 from mechlearn_zoo.nn.transformer import Block, TransformerSizes
 
 TEXT, PICTURES = ("gpt", "lstm"), ("mixer", "vit")
@@ -39,19 +39,21 @@ class Model(nn.Module):
     Args:
         name: of the architecture. Blocks of Transformers are the zoo's.
         width: units of each place.
+        depth: blocks.
+        length: characters of a row of text.
     """
 
-    def __init__(self, name: str, width: int) -> None:
+    def __init__(self, name: str, width: int, depth: int = 1, length: int = 16) -> None:
         super().__init__()
         self.text = name in TEXT
-        places = LENGTH if self.text else 16
+        places = length if self.text else 16
         sizes = TransformerSizes(2, width, inner=4 * width)
         self.entry = nn.Embedding(2 * LETTERS, width) if self.text else nn.Linear(4, width)
         self.places = nn.Embedding(places, width)
         self.blocks = nn.Sequential(
-            *(Recurrent(width, width, batch_first=True) for _ in range(name == "lstm")),
-            *(Mixing(width, places) for _ in range(name == "mixer")),
-            *(Block(sizes, Generator(), causal=self.text) for _ in range(name in ("gpt", "vit"))),
+            *(Recurrent(width, width, batch_first=True) for _ in range(depth * (name == "lstm"))),
+            *(Mixing(width, places) for _ in range(depth * (name == "mixer"))),
+            *(Block(sizes, Generator(), causal=self.text) for _ in range(depth * (name in ("gpt", "vit")))),
         )
         self.head = nn.Linear(width, LETTERS if self.text else CLASSES)
 
@@ -61,11 +63,11 @@ class Model(nn.Module):
         return self.head(h if self.text else h.mean(1, keepdim=True))
 
 
-def model_of(name: str, width: int, seed: int) -> Model:
+def model_of(name: str, width: int, seed: int, depth: int = 1, length: int = 16) -> Model:
     """Return an architecture with initial weights by torch's defaults."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Model(name, width)
+        return Model(name, width, depth, length)
 
 
 def losses_of(model: nn.Module, x: Tensor, y: Tensor) -> Float[Tensor, " b"]:

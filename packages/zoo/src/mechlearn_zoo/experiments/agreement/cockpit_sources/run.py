@@ -19,6 +19,7 @@ from mechlearn_zoo.experiments.agreement.cockpit_sources.numbers import standard
 from mechlearn_zoo.tasks.streams import stream
 
 RUNS = ("none", "conflict", *KINDS)
+"""What is wrong with the sources. "alike" is nothing wrong with sources of one kind, where "none" has different ones."""
 
 ACTS: Mapping[str, Rule | float] = {
     "averaging": 1.0,
@@ -39,7 +40,7 @@ class Config:
     architectures: Annotated[tuple[str, ...], MinLen(1)] = (*TEXT, *PICTURES)
     """Which are trained."""
     runs: Annotated[tuple[str, ...], MinLen(1)] = RUNS
-    """What is wrong with the sources."""
+    """What is wrong with the sources. Nothing is, in none and, with sources of one kind, in alike."""
     acts: tuple[str, ...] = ()
     """What is done about a bad source, as averaging,drop. () watches."""
     steps: Annotated[int, Ge(4)] = 200
@@ -52,12 +53,16 @@ class Config:
     """Rows of each source to train on, of pictures at most about 190."""
     width: Annotated[int, Ge(4)] = 32
     """Units of a model, a multiple of 4."""
+    depth: Annotated[int, Ge(1)] = 1
+    """Blocks of a model."""
+    length: Annotated[int, Ge(2)] = 16
+    """Characters of a row of text."""
     learning_rate: Positive = 0.003
     """Of Adam."""
 
     def __post_init__(self) -> None:
         check_limits(self)
-        known = {"architectures": (*TEXT, *PICTURES), "runs": RUNS, "acts": tuple(ACTS)}
+        known = {"architectures": (*TEXT, *PICTURES), "runs": (*RUNS, "alike"), "acts": tuple(ACTS)}
         for name, names in known.items():
             unknown = [one for one in getattr(self, name) if one not in names]
             if unknown:
@@ -66,6 +71,9 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=7, tolerance=0.05),
+    "large": Preset(
+        Config(runs=(*RUNS, "alike"), width=256, depth=2, length=24, learning_rate=0.001), seeds=7, tolerance=0.05
+    ),
     "acting": Preset(
         Config(architectures=("lstm", "mixer"), runs=("none", "shuffled", "noise"), acts=tuple(ACTS)),
         seeds=5,
@@ -107,10 +115,10 @@ def run(config: Config) -> Iterator[Row]:
 
 def drawn(config: Config, architecture: str, kind: str) -> Run:
     """Return a run's sources. Those of runs that differ in what is wrong differ in nothing else."""
-    everything = sources(architecture in TEXT, config.seed, config.pool)
+    everything = sources(architecture in TEXT, config.seed, config.pool, config.length, kind == "alike")
     train = {name: own for name, (own, _) in everything.items()}
     generator = stream(config.seed, architecture, kind)
-    places = torch.randperm(len(train), generator=generator)[: {"none": 0, "conflict": 2}.get(kind, 1)].tolist()
+    places = torch.randperm(len(train), generator=generator)[: {"none": 0, "alike": 0, "conflict": 2}.get(kind, 1)].tolist()
     bad = tuple(list(train)[place] for place in places)
     if kind == "conflict":
         train |= dict(zip(bad, conflicting(train[bad[0]]), strict=True))
@@ -178,7 +186,8 @@ def _acted(config: Config, architecture: str, kind: str, act: str) -> Iterator[R
 
 def _start(config: Config, architecture: str, own: Run) -> tuple[nn.Module, float]:
     """Return the model that a run begins with, and its held-out loss."""
-    model = model_of(architecture, config.width, stream(config.seed, architecture, "weights").initial_seed())
+    seed = stream(config.seed, architecture, "weights").initial_seed()
+    model = model_of(architecture, config.width, seed, config.depth, config.length)
     return model, _held_out(model, own)
 
 
