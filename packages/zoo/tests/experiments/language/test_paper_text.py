@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from mechlearn_zoo.experiments.language import eager, grammar, masked_lm, temperature_sweep, trellis, winograd
+from mechlearn_zoo.tasks.streams import stream
 
 FEW = {"vocabulary": 100, "sequences": 8, "epochs": 1, "rounds": 1, "judge_epochs": 1, "judge_steps": 1, "batch": 4}
 
@@ -39,7 +40,7 @@ def test_a_few_steps_of_the_paper_preset(name):
 def test_its_steps_move_the_parameters():
     config = replace(winograd.EXPERIMENT.presets["paper"].config, steps=1, batch=2, looks=1, and_mask=(2e-3, 0.03, 0.4))
     world = winograd.run.world_of(config)
-    before = winograd.run.fresh(config, world, config.seed)
+    before = winograd.run.fresh(config, world, stream(config.seed, "weights"))
     after = next(winograd.run.train(config, "and-mask", world)).model
     pairs = zip(before.parameters(), after.parameters(), strict=True)
     assert sum(not torch.equal(a, b) for a, b in pairs) > 0.9 * len(list(before.parameters()))

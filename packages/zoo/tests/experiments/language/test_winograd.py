@@ -48,7 +48,7 @@ def test_claims_figures_and_the_same_rows_again(rows):
 
 def test_the_loss_is_between_the_two_candidates():
     world = world_of(TINY)
-    model = fresh(TINY, world, 0)
+    model = fresh(TINY, world, torch.Generator().manual_seed(0))
     drawn = world.draw("neutral", torch.tensor([0, 1]), torch.Generator().manual_seed(0))
     logits = model(drawn.ids)[:, -1]
     meant, other = (logits.gather(1, one[:, None])[:, 0] for one in (drawn.meant, drawn.other))
@@ -86,7 +86,7 @@ def test_whoever_knows_the_table_is_right_everywhere_and_consistent():
 
 def test_scoring_is_by_the_last_word():
     world = world_of(TINY)
-    model = fresh(TINY, world, 0)
+    model = fresh(TINY, world, torch.Generator().manual_seed(0))
     items = world.schemas("neutral", 6, torch.Generator().manual_seed(0))
     ids = torch.tensor([world.vocabulary.encode(one.text).ids[:-1] for one in items])
     logits = model(ids)[:, -1]

@@ -18,7 +18,7 @@ from mechlearn_zoo.experiments.control.one_shot_towers.networks import FlatNetwo
 from mechlearn_zoo.experiments.control.one_shot_towers.towers import TABLE, demonstrate, move, scattered, solved, tasks
 from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control.one_shot import OneShot
-from mechlearn_zoo.tasks.streams import same_stream
+from mechlearn_zoo.tasks.streams import stream
 
 ARMS = ("attention", "flat", "snapshot", "blind", "fewer-blocks")
 """The whole demonstration by attention, or by a flat network; its last frame alone; nothing; and attention trained on one and
@@ -101,13 +101,13 @@ def stopped(row: Row, name: str) -> Row:
 def split(blocks: int, seed: int) -> tuple[Tensor, Tensor]:
     """Return seen and unseen tasks, half each."""
     every = tasks(blocks)
-    order = torch.randperm(len(every), generator=Generator().manual_seed(seed))
+    order = torch.randperm(len(every), generator=stream(seed, "tasks"))
     return every[order[: len(every) // 2]], every[order[len(every) // 2 :]]
 
 
 def train(arm: str, boards: list[Tensor], config: Config, watch: Callable[[Network, float], None]) -> Network:
     """Clone the expert's next move at a random moment of another demonstration of the same task; watched at each update."""
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "training")
     longest = config.copies * config.blocks
     network = FlatNetwork(config.blocks, longest, generator) if arm == "flat" else OneShot(generator, config.units)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
@@ -135,7 +135,7 @@ def examples(arm: str, below: Tensor, config: Config, generator: Generator) -> t
 @torch.no_grad()
 def act(arm: str, network: Network, board: Tensor, config: Config) -> Tensor:
     """Return which tasks, 1 or 0, are built from a new start in as many moves as the expert needs."""
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "closed loop")
     below = board[: config.tested]
     final = loop(arm, network, below, config, generator)[-1]
     return solved(final, below).double()
@@ -160,7 +160,7 @@ def loop(arm: str, network: Callable[..., Tensor], below: Tensor, config: Config
 @torch.no_grad()
 def film(network: Network, board: Tensor, config: Config) -> Iterator[Row]:
     """Yield the states of one unseen task with three moves or more, for the figure: the expert's demonstration and ours."""
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "film")
     below = board[(board != TABLE).sum(1) >= 3][:1]
     shown = demonstrate(scattered(1, config.blocks, generator, config.near), below)
     ours = loop("attention", network, below, config, generator)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
@@ -25,7 +25,7 @@ from mechlearn.skips import Dynamics, Greedy, match, rollout
 from mechlearn_zoo.experiments.distill.board.boards import Falls, Part, draw
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
 from mechlearn_zoo.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
-from mechlearn_zoo.tasks.streams import same_stream
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo"]
 METHODS: tuple[Method, ...] = ("frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo")
@@ -105,9 +105,9 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
 
     What it has where held-out boards are best is reported beside, from the boards that students are stopped on.
     """
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "dynamics")
     train = falls.train
-    codes, weights = train.frames.frame_shape[0], Generator().manual_seed(config.seed)
+    codes, weights = train.frames.frame_shape[0], stream(config.seed, "dynamics, weights")
     model = CodePerceptron(codes, train.layouts.shape[1], weights, config.hidden, config.gain)
     loss = BinaryCrossEntropyWithLogits()
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
@@ -161,7 +161,7 @@ def matched_frames(config: Config, model: CodePerceptron, falls: Falls) -> Tenso
     with torch.no_grad():
         found = match(
             Dynamics(model, BinaryCrossEntropyWithLogits(), train.layouts), train.frames, Greedy(config.horizon, 0.0),
-            teacher_forcing=1.0, generator=Generator().manual_seed(config.seed),
+            teacher_forcing=1.0, generator=stream(config.seed, "matched frames"),
         ).matched[:, : config.frames]  # fmt: skip
     last = train.frames.lengths[:, None] - 1
     found = torch.where(found < 0, last, found)
@@ -170,7 +170,7 @@ def matched_frames(config: Config, model: CodePerceptron, falls: Falls) -> Tenso
 
 def train_student(config: Config, method: Method, falls: Falls, model: CodePerceptron | None) -> Row:
     """Train a student on outcomes, with or without a teacher; report it at its best on held-out boards."""
-    weights = same_stream(config.seed)
+    weights = stream(config.seed, "student, weights")
     inputs, classes = falls.train.inputs(), int(falls.reads.platforms)
     student = relu_mlp((inputs.shape[1], config.hidden, config.hidden // 2, classes), weights)
     points: list[tuple[Measured, float]] = []
@@ -184,7 +184,7 @@ def train_student(config: Config, method: Method, falls: Falls, model: CodePerce
 
 
 def _steps(config: Config, method: Method, falls: Falls, model: CodePerceptron | None, student: nn.Sequential) -> Iterator[int]:
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "student")
     x, y = falls.train.inputs(), falls.train.labels
     optimizer = torch.optim.Adam(student.parameters(), LEARNING_RATE / 3)
     if method == "no-teacher":
@@ -199,7 +199,7 @@ def _steps(config: Config, method: Method, falls: Falls, model: CodePerceptron |
         privileged = falls.train.seen(matched_frames(config, model, falls))
     else:
         privileged = falls.train.seen(falls.train.spaced(config.frames))
-    shuffled = torch.randperm(len(y), generator=Generator().manual_seed(config.seed))
+    shuffled = torch.randperm(len(y), generator=stream(config.seed, "placebo"))
     privileged = privileged[shuffled] if method == "ldt-placebo" else privileged
     width = config.hidden // 2
     teacher = UnitsTeacher(nn.Sequential(nn.Flatten(), *relu_mlp((privileged[0].numel(), 64, width), generator)), {"2": width})

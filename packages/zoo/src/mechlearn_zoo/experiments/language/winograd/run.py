@@ -19,7 +19,7 @@ from mechlearn_zoo.methods.language.chance import best_of
 from mechlearn_zoo.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from mechlearn_zoo.methods.language.scoring import Scorer, predict, score
 from mechlearn_zoo.nn.transformer import LanguageModel, TransformerSizes
-from mechlearn_zoo.tasks.streams import same_stream
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["averaging", "and-mask", "no-association"]
 LENGTH = 9
@@ -103,10 +103,10 @@ def world_of(config: Config) -> SchemaWorld:
     )
 
 
-def fresh(config: Config, world: SchemaWorld, seed: int) -> LanguageModel:
+def fresh(config: Config, world: SchemaWorld, generator: Generator) -> LanguageModel:
     """Return an untrained model."""
     sizes = TransformerSizes(len(world.vocabulary), config.width, config.layers, 2, 4 * config.width, LENGTH)
-    return LanguageModel(sizes, Generator().manual_seed(seed), causal=True, spread=config.width**-0.5)
+    return LanguageModel(sizes, generator, causal=True, spread=config.width**-0.5)
 
 
 def settings(config: Config, method: Method) -> tuple[Rule, float, float]:
@@ -121,11 +121,11 @@ def settings(config: Config, method: Method) -> tuple[Rule, float, float]:
 def train(config: Config, method: Method, world: SchemaWorld, saved: Saved | None = None) -> Iterator[Trained]:
     """Train a model; yield it at every look, which the caller keeps."""
     saved = saved or Saved()
-    model = fresh(config, world, config.seed)
+    model = fresh(config, world, stream(config.seed, "weights"))
     rule, rate, decay = settings(config, method)
     agreement = Agreement(model, rule)
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=decay)
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "training")
     share = 0.0 if method == "no-association" else config.share
     ids = torch.arange(config.environments).repeat_interleave(config.batch)
     saved.restore(model, optimizer, generator)
@@ -179,7 +179,7 @@ def probe(scorer: Scorer, schemas: Sequence[Schema], counts: Cooccurrence) -> Re
 def written(world: SchemaWorld, config: Config, count: int = 20_000) -> Cooccurrence:
     """Return the counts of a text like the one trained on."""
     ids = torch.arange(count) % world.environments
-    found = world.draw("associative", ids, same_stream(config.seed), config.share)
+    found = world.draw("associative", ids, stream(config.seed, "counts"), config.share)
     vocabulary = world.vocabulary
     # Of each sentence the adjective and the name that is meant; the other name is no evidence of what goes with what.
     return Cooccurrence.of(vocabulary.text(pair) for pair in torch.stack([found.ids[:, 6], found.meant], 1).tolist())
@@ -188,7 +188,7 @@ def written(world: SchemaWorld, config: Config, count: int = 20_000) -> Cooccurr
 def run(config: Config) -> Iterator[Row]:
     """Yield the guessers' row, then for each method its curve and its probe."""
     world = world_of(config)
-    items = {part: world.schemas(part, config.items, same_stream(config.seed + i)) for i, part in enumerate(PARTS)}
+    items = {part: world.schemas(part, config.items, stream(config.seed, "schemas", i)) for i, part in enumerate(PARTS)}
     yield computed("guessing", guessing, config, world)
     counts = written(world, config)
     for method in config.methods:
@@ -233,8 +233,8 @@ def final(config: Config, method: Method, scorer: Scorer, items: dict[str, list[
 
 def guessing(config: Config, world: SchemaWorld) -> Row:
     """Return the best of many untrained models on a small test, and where chance puts it."""
-    schemas = world.schemas("neutral", config.public_items, same_stream(config.seed))
-    models = (fresh(config, world, config.seed + index) for index in range(config.guessers))
+    schemas = world.schemas("neutral", config.public_items, stream(config.seed, "guessers' schemas"))
+    models = (fresh(config, world, stream(config.seed, "guesser", index)) for index in range(config.guessers))
     accuracies = [float(right(scorer_of(world, model), schemas).double().mean()) for model in models]
     low, high = best_of(config.guessers, config.public_items)
     return {"kind": "guessers", "best": max(accuracies), "mean": sum(accuracies) / len(accuracies), "low": low, "high": high}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor
+from torch import Tensor
 
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
 from mechlearn.losses import BinaryCrossEntropyWithLogits
@@ -19,7 +19,7 @@ from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import Corruption
 from mechlearn_zoo.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import same_stream, stream
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["asi", "fixed-3", "fixed-6"]
 Counts = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
@@ -132,8 +132,8 @@ def trained(
     config: Config, method: Method, hidden: int, data: Data, look: Callable[[float, CodePerceptron], None]
 ) -> tuple[CodePerceptron, int]:
     """Train until the budget is spent, with a look after each step at the share that is spent."""
-    generator = same_stream(config.seed)
-    weights = Generator().manual_seed(config.seed)
+    generator = stream(config.seed, "training")
+    weights = stream(config.seed, "weights")
     model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], weights, hidden, config.gain)
     optimizer, loss, spent = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits(), 0
     forcing = Linear(max(1, round(config.sampling * config.evaluations)))

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
 from mechlearn.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError
@@ -38,7 +38,7 @@ from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import Corruption
 from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import same_stream, stream
+from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[
     "asi",
@@ -174,7 +174,7 @@ def compared(config: Config, method: Method, train: Data, judged: tuple[Judged, 
 def _learnt(config: Config, train: Data, boards: Boards, rules: Reader) -> LearntReader:
     rows, times = train.frames.mask.nonzero().unbind(1)
     outcomes = torch.from_numpy(boards.labels).long()[rows]
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "reader")
     return learnt_reader(train.frames.at(rows, times), outcomes, rules, config.reader_steps, generator)
 
 
@@ -187,7 +187,7 @@ def make_arm(config: Config, method: Method, data: Data, fitted_on: Data | None 
         data: as recorded.
         fitted_on: what an encoder is made from, if not these data.
     """
-    weights, beside = Generator().manual_seed(config.seed), data.layouts.shape[1]
+    weights, beside = stream(config.seed, "weights"), data.layouts.shape[1]
     codes = data.frames.frame_shape[0]
     if method == "latent":
         source = (data if fitted_on is None else fitted_on).frames
@@ -232,7 +232,7 @@ def trained(config: Config, method: Method, arm: Arm, look: Callable[[float], No
         arm: its model and data.
         look: called after each step with the share of the budget that is spent.
     """
-    generator = same_stream(config.seed)
+    generator = stream(config.seed, "training")
     optimizer = torch.optim.Adam(arm.model.parameters(), lr=config.learning_rate)
     frames, layouts = arm.data
     guess = float(frames.lengths.float().mean())
