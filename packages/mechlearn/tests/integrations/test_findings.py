@@ -71,6 +71,14 @@ def test_a_source_seen_once_is_said_to_be(history, measurement):
     assert said[1].startswith("Too few measurements from step 400 on to name rare: it takes 7")
 
 
+def test_batches_of_one_source_are_said_to_compare_nothing(history, measurement):
+    runs = [measurement(i, lambda s, where: math.nan, ["ab"[i % 2]]) for i in range(20)]
+    (said,) = sentences(runs)
+    assert said.startswith("Each measured batch has rows of one source")
+    (said,) = sentences(runs[::2])
+    assert said.startswith("All rows are of one source")
+
+
 def test_sources_that_all_pull_apart_are_said_to_be_near_a_minimum(history):
     assert sentences(history(lambda i, s, where: -0.3)) == [
         "Most sources pull against the rest: read their losses and the pairs. Near a minimum gradients cancel, too."

@@ -52,7 +52,7 @@ def test_names_are_text(measurement, tmp_path):
 
 def test_one_source_once(measurement, tmp_path):
     text, _ = read(written([measurement(0, lambda s, where: math.nan, ["alone"])], {}, tmp_path / "page.html"))
-    assert "Too few measurements from step 0 on to name alone" in text
+    assert "All rows are of one source" in text
 
 
 def test_nothing_measured_is_told(tmp_path):

@@ -1,5 +1,6 @@
 """Trainers of transformers that are watched train the same, and measure what a loop by hand does."""
 
+import math
 import os
 import random
 import subprocess
@@ -205,6 +206,9 @@ def test_ids_of_rows_reach_a_measurement_if_each_row_has_one(tmp_path):
     ("change", "said"),
     [
         ({"source": None}, "Found none"),
+        ({"source": ""}, "Found none"),
+        ({"source": 1.0}, r"Found 1\.0"),
+        ({"source": math.nan}, "Found nan"),
         ({"source": ["web", "code"]}, "do not pack"),
         ({"source": torch.tensor([0, 1])}, "do not pack"),
     ],
@@ -220,10 +224,19 @@ def test_bad_ids_are_told(change, said, tmp_path):
 def test_a_batch_without_ids_and_a_class_that_is_none_are_told(tmp_path):
     from mechlearn.integrations.transformers import watched
 
-    with pytest.raises(ValueError, match="rows' sources in 'site'"):
-        trained(tmp_path, True, column="site")
+    for rows, said in ((texts(), "The data set"), (dict(enumerate(texts())), "Each batch")):  # columns are known, or not
+        with pytest.raises(ValueError, match=f"{said} should have the rows' sources in 'site'. Found 'input_ids'"):
+            trained(tmp_path, True, column="site", rows=rows)
     with pytest.raises(TypeError, match="`trainer` should be a class"):
         watched(3)
+
+
+def test_logged_but_not_printed(tmp_path, capsys):
+    trainer, *_ = trained(tmp_path, True, logging_strategy="steps", logging_steps=10)
+    printed = capsys.readouterr().out
+    assert "'loss'" in printed
+    assert "sources/" not in printed
+    assert sum(any(name.startswith("sources/") for name in one) for one in trainer.state.log_history) == 4
 
 
 def test_reduced_losses_are_told(tmp_path):

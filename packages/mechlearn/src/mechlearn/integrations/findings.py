@@ -89,7 +89,11 @@ def sentences(history: Sequence[Measurement]) -> list[str]:
     if not against and not earlier.against() and len(few) < len(later.sources):
         count = f"{len(later.history)} measurements {later.when}"
         said.insert(0, f"No source is against the others more often than chance explains, in {count}.")
-    if few:
+    if len(later.sources) > 1 and all(len(one.sources) == 1 for one in history):
+        said = ["Each measured batch has rows of one source, so that nothing is compared. Draw several: `BalancedSampler`."]
+    elif len(later.sources) == 1:
+        said = ["All rows are of one source, so that nothing is compared."]
+    elif few:
         least = math.ceil(math.log2(2 * len(later.sources) / LEVEL))
         said.append(f"Too few measurements {later.when} to name {', '.join(few)}: it takes {least}. Measure more often.")
     return [*_highest(later), *said]

@@ -3,7 +3,7 @@
 # ruff: noqa: ANN401  # what a trainer takes and returns is its own
 
 import math
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,9 @@ from mechlearn.integrations.sources import SourceWatch
 EXAMPLES = "example_ids"
 """The column of the rows' own ids, which need not be there."""
 
+PRINTING = ("ProgressCallback", "PrinterCallback", "NotebookProgressCallback")
+"""Callbacks of transformers that write what is logged to the terminal or below a cell."""
+
 
 def watched(
     trainer: type[Any],
@@ -34,7 +37,7 @@ def watched(
 
     Without a rule nothing that it trains changes. Ids are a column of the data set, which reaches the step with any collator
     and any ``remove_unused_columns``. The first micro-batch of every ``every``-th optimizer step is measured, under the
-    trainer's precision. The numbers go to ``trainer.log``. ``trainer.sources`` is the `SourceWatch` of the last `train`, and
+    trainer's precision. The numbers go to ``trainer.log``, but not to the terminal. ``trainer.sources`` is the `SourceWatch` of the last `train`, and
     its page is "sources.html" in the output folder. Each process measures its own micro-batches, and process 0 writes the page.
     If the data set has a column "example_ids", the page names rows by them.
 
@@ -52,7 +55,7 @@ def watched(
     Raises:
         TypeError: if ``trainer`` is not a class, if ``rule`` is not a rule, or as `SourceWatch`. In training, if the trainer's
             loss is not the model's own and no ``losses_of`` was passed with a rule.
-        ValueError: as `SourceWatch`, or in training if a row has no id or several. With a rule, for arguments with float16,
+        ValueError: as `SourceWatch`, if the data set lacks the column, or in training if a row has no id or several. With a rule, for arguments with float16,
             torch_compile, DeepSpeed or DataParallel.
     """
     if rule is not None:
@@ -66,6 +69,7 @@ def watched(
     class Watched(trainer):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
+            _check_column(self.train_dataset, column)
             self.data_collator = _Collator(self.data_collator, column)
             self.sources = SourceWatch(self.model, _with_graph(losses_of or row_losses), every)
             self.agreement: Agreement | None = None
@@ -109,7 +113,8 @@ def watched(
                 self.sources.model = model
                 step, rows = self.state.global_step, self._examples
                 self.sources.measure(model, dict(inputs), environments=ids, step=step, examples=rows)
-                self.log(self.sources.scalars())
+                with _without_printing(self.callback_handler):
+                    self.log(self.sources.scalars())
             if ids is None or rule is None:
                 return super().compute_loss(model, inputs, *args, **kwargs)
             if self.agreement is None or self.agreement.model is not self.model:
@@ -133,6 +138,32 @@ def watched(
 
     Watched.__name__ = Watched.__qualname__ = f"Watched{trainer.__name__}"
     return Watched
+
+
+def _check_column(rows: Any, column: str) -> None:
+    """Reject a data set whose columns are known and lack that of the ids, before anything is trained."""
+    first = rows[0] if isinstance(rows, Sequence) and rows else None
+    names = getattr(rows, "column_names", None) or (list(first) if isinstance(first, Mapping) else None)
+    if isinstance(names, Sequence) and column not in names:
+        raise _without_column(column, "The data set", names)
+
+
+def _without_column(column: str, what: str, names: Iterable[str]) -> ValueError:
+    return ValueError(
+        f"{what} should have the rows' sources in {column!r}. Found {', '.join(map(repr, names))}. Add the column to the data "
+        "set or pass column=..., its name. Turn packing off, which drops it."
+    )
+
+
+@contextmanager
+def _without_printing(handler: Any) -> Generator[None]:
+    """Leave out callbacks that write to the terminal, where dozens of numbers would hide the trainer's own."""
+    everyone = handler.callbacks
+    handler.callbacks = [one for one in everyone if type(one).__name__ not in PRINTING]
+    try:
+        yield
+    finally:
+        handler.callbacks = everyone
 
 
 def _check_arguments(arguments: Any) -> None:
@@ -299,18 +330,17 @@ class _Collator:
 def _id(found: object, column: str) -> Hashable:
     if isinstance(found, Tensor) and found.numel() == 1:
         found = found.item()
-    if found is None or (isinstance(found, Sequence | Tensor) and not isinstance(found, str)):
+    several = isinstance(found, Sequence | Tensor) and not isinstance(found, str)
+    if found is None or found == "" or isinstance(found, float) or several:
+        what = "several" if several else repr(found) if isinstance(found, float) else "none"
         raise ValueError(
-            f"Each row should have one source in the column {column!r}. Found {'none' if found is None else 'several'}. Fill "
-            "it, and do not pack sources into one row."
+            f"Each row should have one source, an integer or a string, in the column {column!r}. Found {what}. Fill it, and do "
+            "not pack sources into one row."
         )
     return found if isinstance(found, Hashable) else str(found)
 
 
 def _taken(batch: Any, column: str) -> Any:
     if column not in batch:
-        raise ValueError(
-            f"Each batch should have the rows' sources in {column!r}. Found {', '.join(map(repr, batch))}. Add the column to "
-            "the data set or pass column=..., its name. Turn packing off, which drops it."
-        )
+        raise _without_column(column, "Each batch", batch)
     return batch.pop(column)
