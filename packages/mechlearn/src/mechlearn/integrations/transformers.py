@@ -37,9 +37,9 @@ def watched(
 
     Without a rule nothing that it trains changes. Ids are a column of the data set, which reaches the step with any collator
     and any ``remove_unused_columns``. The first micro-batch of every ``every``-th optimizer step is measured, under the
-    trainer's precision. The numbers go to ``trainer.log``, but not to the terminal. ``trainer.sources`` is the `SourceWatch` of the last `train`, and
-    its page is "sources.html" in the output folder. Each process measures its own micro-batches, and process 0 writes the page.
-    If the data set has a column "example_ids", the page names rows by them.
+    trainer's precision. The numbers go to ``trainer.log``, but not to the terminal. ``trainer.sources`` is the `SourceWatch`
+    of the last `train`, and its page is "sources.html" in the output folder. Each process measures its own micro-batches, and
+    process 0 writes the page. If the data set has a column "example_ids", the page names rows by them.
 
     With a rule each optimizer step is that of ``trainer.agreement``, an `Agreement` over all micro-batches and processes, and
     ``trainer.record`` is the last step's `Record`. A source's loss is the mean over its rows, and a row's over its tokens.
@@ -55,8 +55,8 @@ def watched(
     Raises:
         TypeError: if ``trainer`` is not a class, if ``rule`` is not a rule, or as `SourceWatch`. In training, if the trainer's
             loss is not the model's own and no ``losses_of`` was passed with a rule.
-        ValueError: as `SourceWatch`, if the data set lacks the column, or in training if a row has no id or several. With a rule, for arguments with float16,
-            torch_compile, DeepSpeed or DataParallel.
+        ValueError: as `SourceWatch`, if the data set lacks the column, or in training if a row has no id or several. With a
+            rule, for arguments with float16, torch_compile, DeepSpeed or DataParallel.
     """
     if rule is not None:
         check_rule(rule)
