@@ -1,7 +1,7 @@
 """What tests for conflict gain where sites write the label in codes of their own, and cost where they are alike."""
 
 from claimlab import Experiment, claims_of
-from mechlearn_zoo.experiments.agreement.conflict_codes import figures, measures, null, run
+from mechlearn_zoo.experiments.agreement.conflict_codes import figures, measures, null, peers, run
 
 EXPERIMENT = Experiment(
     name="conflict-codes",
@@ -20,6 +20,15 @@ EXPERIMENT = Experiment(
             run=null.run,
             claims=claims_of(measures, "null.toml"),
             figures=figures.of_null,
+        ),
+        Experiment(
+            name="conflict-codes",
+            title="Rules of other papers on the same boards.",
+            reproduces="ours; rules as their papers set them",
+            presets=peers.PRESETS,
+            run=peers.run,
+            claims=claims_of(measures, "peers.toml"),
+            figures=figures.of_peers,
         ),
     ),
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
-from mechlearn_zoo.experiments.agreement.conflict_codes import null
+from mechlearn_zoo.experiments.agreement.conflict_codes import null, peers
 from mechlearn_zoo.experiments.agreement.conflict_codes.run import COMPARED
 from mechlearn_zoo.learners.plots import Figure, level, lines_of_dots
 from mechlearn_zoo.learners.shortcuts.methods import METHODS
@@ -53,3 +53,19 @@ def of_null(rows: Rows) -> dict[str, Figure]:
     lines_of_dots(axes[1], {method: ((ends[method] - ends["mean"]).tolist(), "ours") for method in null.COMPARED[1:]})
     level(axes[1], 0.0, upright=True)
     return {"null": figure}
+
+
+def of_peers(rows: Rows) -> dict[str, Figure]:
+    """Draw each seed's gain over averaging, by method, a panel a board."""
+    figure, axes = panels(
+        len(peers.CELLS),
+        1,
+        caption="Accuracy at a new site less averaging's, where validation stops, a point a seed.",
+        height=3.2,
+    )
+    for axis, cell in zip(axes, peers.CELLS, strict=True):
+        ends = {name: np.array(rows.where(cell=cell, method=name)["stopped_accuracy"]) for name in peers.METHODS}
+        lines_of_dots(axis, {name: ((ends[name] - ends["mean"]).tolist(), "ours") for name in peers.METHODS[1:]})
+        level(axis, 0.0, upright=True)
+        axis.set_title(cell)
+    return {"peers": figure}
