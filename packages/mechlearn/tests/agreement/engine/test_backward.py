@@ -6,6 +6,10 @@ from torch import nn
 
 from definition_oracles import assert_definition, stacks_of
 from mechlearn.agreement import Agreement, AndMask, GeometricMean, Qualitative, combine
+from mechlearn.agreement.engine import backward
+from mechlearn.agreement.engine.layers import WHOLE_PLACE, Stacked, Use, hold, joined
+from mechlearn.agreement.engine.layers.products import Products
+from mechlearn.agreement.engine.layers.terms import Span
 from one_layer import PAIRED, SPREAD, B, Doubled, noise
 from traced_models import CASES, made, scattered
 
@@ -59,6 +63,40 @@ def test_parameters_that_are_read_in_many_ways(ids):
     model = Tied()
     record = assert_definition(Agreement(model, AndMask(0.6), verify=1), model(noise(B, 5)), ids)
     assert (record.slow, record.proved) == ([], "checked")
+
+
+@pytest.mark.parametrize("settings", [{}, {"normalise": "tensor"}, {"normalise": "model"}], ids=str)
+def test_reads_of_many_rows_are_formed_as_they_come(settings):
+    model, x, ids = Tied(), noise(240, 5), torch.arange(3).repeat_interleave(80)
+    named = dict(model.named_parameters())
+    stacks = stacks_of(model(x), ids, list(named.values()))
+    norms = torch.stack([stack.flatten(1).norm(dim=1) for stack in stacks], 1)
+    record = Agreement(model, AndMask(0.6), verify=1, **settings).backward(model(x), ids)
+    assert (record.slow, record.proved) == ([], "checked")
+    for k, (p, stack) in enumerate(zip(named.values(), stacks, strict=True)):
+        by = {"tensor": norms[:, k], "model": norms.norm(dim=1)}.get(settings.get("normalise"), torch.ones(3))
+        torch.testing.assert_close(p.grad, combine(AndMask(0.6), stack / by.view(-1, 1, 1)).gradient, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize(("rows", "formed"), [(80, True), (8, False)])
+def test_products_that_wait_hold_no_more_than_they_must(rows, formed):
+    terms = [Products(noise(3 * rows, 5), noise(3 * rows, 4), (rows,) * 3) for _ in range(2)]
+    wanted = sum(term.gradients(Span(0, 3)) for term in terms)
+    uses: list[Use] = []
+    for term in terms:
+        hold(Use(term, WHOLE_PLACE), uses)
+    assert [type(use.term) for use in uses] == ([Stacked] if formed else [Products, Products])
+    (found,), _ = joined(uses)
+    torch.testing.assert_close(found.gradients(Span(0, 3)), wanted)
+
+
+def test_a_penalty_is_differentiated_once(monkeypatch):
+    model, losses_of, batch = made("L2 in the losses")
+    passes: list[int] = []
+    engine = backward._engine_run_backward
+    monkeypatch.setattr(backward, "_engine_run_backward", lambda *args, **more: passes.append(1) or engine(*args, **more))
+    assert_definition(Agreement(model, AndMask(0.6)), losses_of(*batch(12)), scattered(12, 6))
+    assert len(passes) == 2  # of the losses, and of the penalty
 
 
 def test_one_that_meets_rows_elsewhere_is_slow_and_the_others_are_not():

@@ -4,6 +4,7 @@ Of some parameters something is made before a row comes in: weight norm, W + B A
 treated as if it were a parameter. Each environment's gradient of it is taken to them by autograd, where no row passes.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -146,11 +147,16 @@ class LayerPass:
             node_seen = self._seen(node)
             for alike, groups in self._of_one_partition(reads):
                 for read, use in zip(alike, formulas.take(alike, node_seen, delta, groups), strict=True):
-                    self._taken[read.name].append(use)
+                    waiting = self._taken[read.name]
+                    formulas.hold(use, waiting) if self._waits(read.name) else waiting.append(use)
         for read in reads:
             self._missing[read.name] -= 1
             if not self._missing[read.name]:
                 self._add(read.name)
+
+    def _waits(self, name: str) -> bool:
+        """Tell whether what was taken waits for other reads."""
+        return bool(self._taken[name]) or self._missing[name] > 1
 
     def _seen(self, node: Node) -> Node | Recomputed:
         """Return a node whose saved tensors may be read: itself, unless it lies in a checkpoint."""
@@ -258,17 +264,15 @@ class PullingPass(LayerPass):
         if not group.missing:
             self._pull(group)
 
+    def _waits(self, name: str) -> bool:
+        group = self._of.get(name)
+        return super()._waits(name) or (group is not None and len(group.missing) > 1)
+
     def _pull(self, group: _Group) -> None:
         reached = {key: made for key, made in group.made.items() if group.uses[key]}
-        edges = [GradientEdge(*made.edge) for made in reached.values()]
-        leaves = [self._parameters[name] for name in group.names]
+        pulled = _pulling(reached.values(), [self._parameters[name] for name in group.names])
         for e in range(self._groups.count):
-            incoming = [_formed(group.uses[key], e, made) for key, made in reached.items()]
-            found: list[Tensor | None] = [None] * len(leaves)
-            if edges:
-                with torch.enable_grad():
-                    found[:] = torch.autograd.grad(edges, leaves, incoming, retain_graph=True, allow_unused=True)  # pyright: ignore
-            del incoming
+            found = pulled(tuple(_formed(group.uses[key], e, made) for key, made in reached.items()))
             for position, name in enumerate(group.names):
                 self._add_one(name, taken(found, position), group.uses.get(name, ()), e)
         for name in group.names:
@@ -283,6 +287,24 @@ class PullingPass(LayerPass):
         if environment == self._watch:
             self.watched[name] = gradient.clone()
         sums.add(gradient[None])
+
+
+def _pulling(every: Iterable[Made], leaves: Sequence[Tensor]) -> Callable[[tuple[Tensor, ...]], list[Tensor | None]]:
+    """Return what takes an environment's gradients of what is made to the leaves; of one number, as a penalty, by a product."""
+    edges = tuple(GradientEdge(*made.edge) for made in every)
+    if not edges:
+        return lambda _: [None] * len(leaves)
+
+    def pulled(incoming: tuple[Tensor, ...]) -> list[Tensor | None]:
+        with torch.enable_grad():
+            return list(_engine_run_backward(edges, incoming, True, False, tuple(leaves), True, accumulate_grad=False))
+
+    node, output = edges[0].node, edges[0].output_nr
+    like = node._input_metadata[output]  # pyright: ignore
+    if len(edges) > 1 or math.prod(like.shape) != 1 or like.dtype not in (torch.float32, torch.float64):
+        return pulled
+    of_one = pulled((torch.ones(tuple(like.shape), dtype=like.dtype, device=like.device),))
+    return lambda incoming: [None if gradient is None else gradient * incoming[0].reshape(()) for gradient in of_one]
 
 
 def _formed(uses: formulas.Uses, environment: int, made: Made) -> Tensor:

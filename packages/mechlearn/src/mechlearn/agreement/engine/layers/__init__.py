@@ -91,6 +91,25 @@ def add(uses: Sequence[Use], sums: RunningSums) -> None:
     _add(*joined(uses), sums)
 
 
+def hold(use: Use, uses: list[Use]) -> None:
+    """Put a use beside those of the same parameter that wait for others, in no more memory than it must.
+
+    Products that are smaller than their factors are formed at once, and added to those that are there.
+    """
+    term, whole = use.term, Span(0, use.term.environments)
+    if type(term) is Products and _is_all(use.place) and term.shrinks():
+        for other in uses:
+            if type(other.term) is Stacked and _is_all(other.place) and not other.term.lent:
+                term.onto(other.term.stack, whole)
+                return
+        use = Use(Stacked(term.gradients(whole)), WHOLE_PLACE)
+    uses.append(use)
+
+
+def _is_all(place: Place) -> bool:
+    return place.whole and place.pull is None
+
+
 Uses = Sequence[Use]
 
 
@@ -103,9 +122,7 @@ def gradient_of(uses: Uses, span: Span, blank: Tensor) -> Tensor:
         blank: contiguous zeros of the parameter's shape, which become the result.
     """
     for use in uses:
-        seen = use.place.view(blank)
-        for part in spans(span.length, min(use.term.longest, chunk_length(blank.numel(), CHUNK_ELEMENTS))):
-            seen += use.term.gradients(Span(span.first + part.first, part.length)).sum(0).view(seen.shape)
+        use.term.onto_one(use.place.view(blank), span)
     return blank
 
 
@@ -168,4 +185,4 @@ def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> N
         sums.add(total)
 
 
-__all__ = ["Stacked", "Sum", "Use", "Uses", "add", "covers", "gradient_of", "joined", "take"]
+__all__ = ["Stacked", "Sum", "Use", "Uses", "add", "covers", "gradient_of", "hold", "joined", "take"]

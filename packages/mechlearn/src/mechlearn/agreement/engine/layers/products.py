@@ -29,6 +29,9 @@ BYTE_TILE_ELEMENTS = 2**17
 NARROW = 64
 """With fewer columns than this, and than rows, a weight's gradient is formed transposed: its rows fill vectors better."""
 
+FEW = 64
+"""With fewer rows an environment, products wait for one another: one of all rows is faster (measured on a CPU)."""
+
 TURNED = 2**20
 """Below as many multiplications, turning what comes of them costs more than that saves (measured on a CPU)."""
 
@@ -51,6 +54,13 @@ class Products(Term):
             self.longest = 1
             self.starts = starts_of(self.sizes)
 
+    def shrinks(self) -> bool:
+        """Tell whether all environments' products take less memory than their factors, and can be added to at no loss."""
+        (rows, outputs), columns = self.left.shape, self.right.shape[1]
+        wide = self.left.dtype in (torch.float32, torch.float64) and self.left.device.type == "cpu"
+        smaller = self.environments * outputs * columns < rows * (outputs + columns)
+        return wide and smaller and self.equal and self.sizes[0] >= FEW
+
     def swapped(self) -> "Products":
         """Return the transposed products."""
         return Products(self.right, self.left, self.sizes)
@@ -60,13 +70,31 @@ class Products(Term):
         if not self.equal:
             some = slice(self.starts[span.first], self.starts[span.first + 1])
             return torch.mm(self.left[some].T, self.right[some])[None]
-        size = self.sizes[0]
-        left, right = self.left, self.right
+        left, right = self._of_equal(span)
+        return torch.bmm(left.transpose(1, 2), right)
+
+    def _of_equal(self, span: Span) -> tuple[Float[Tensor, "c n o"], Float[Tensor, "c n i"]]:
+        size, left, right = self.sizes[0], self.left, self.right
         if span.length < self.environments:
             some = slice(span.first * size, (span.first + span.length) * size)
             left, right = left[some], right[some]
-        left, right = left.view(span.length, size, left.shape[1]), right.view(span.length, size, right.shape[1])
-        return torch.bmm(left.transpose(1, 2), right)
+        return left.view(span.length, size, left.shape[1]), right.view(span.length, size, right.shape[1])
+
+    def onto(self, total: Float[Tensor, "c o i"], span: Span) -> None:
+        """Add left^T right for each environment of the span to ``total``."""
+        if self.equal and total.dtype == self.left.dtype:
+            left, right = self._of_equal(span)
+            total.baddbmm_(left.transpose(1, 2), right)
+        else:
+            super().onto(total, span)
+
+    def onto_one(self, total: Float[Tensor, "*p"], span: Span) -> None:
+        """Add the product of all rows of a span's environments to ``total``."""
+        if total.shape == (self.left.shape[1], self.right.shape[1]) and total.dtype == self.left.dtype:
+            rows = slice(sum(self.sizes[: span.first]), sum(self.sizes[: span.first + span.length]))
+            total.addmm_(self.left[rows].T, self.right[rows])
+        else:
+            super().onto_one(total, span)
 
     def joined(self, others: Sequence[Term]) -> Term:
         """Put the rows of other products under these, environment by environment: one product of more rows."""

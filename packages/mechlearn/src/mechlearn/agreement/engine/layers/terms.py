@@ -61,6 +61,12 @@ class Term(ABC):
         """Add the gradients of a span's environments to ``total``."""
         total += self.gradients(span)
 
+    def onto_one(self, total: Float[Tensor, "*p"], span: Span) -> None:
+        """Add what the gradients of a span's environments add up to to ``total``."""
+        for part in spans(span.length, min(self.longest, chunk_length(total.numel(), CHUNK_ELEMENTS))):
+            found = self.gradients(Span(span.first + part.first, part.length))
+            total += (found[0] if part.length == 1 else found.sum(0)).view(total.shape)
+
     def add(self, sums: RunningSums) -> None:
         """Add every environment's gradient, a chunk at a time."""
         longest = min(self.longest, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS))
