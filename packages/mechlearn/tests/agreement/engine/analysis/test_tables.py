@@ -26,6 +26,13 @@ def square(h):
     return torch.cat([h, h[:, :2].tanh()], 1) + 3 * torch.eye(D, dtype=h.dtype)
 
 
+def changed(h, *changes):
+    """Change parts of a tensor in place, which leaves a node that says nothing of them."""
+    for change in changes:
+        change(h)
+    return h
+
+
 def image(h):
     """(b, 2, 4, 3)."""
     return h.view(B, T, 2, 3).permute(0, 2, 1, 3)
@@ -280,6 +287,17 @@ KEPT = {
         functional.triplet_margin_loss(h[:, 0], h[:, 1], h[:, 2], reduction="none")
         + functional.margin_ranking_loss(h[:, 0, 0], h[:, 1, 0], torch.ones(B).double(), reduction="none")
     ),
+    "changed in place": lambda h: changed(
+        2 * h,
+        lambda v: v[..., :2].copy_(h[..., :2].tanh()),
+        lambda v: v[:, 1].mul_(h[:, 2]),
+        lambda v: v[:, 0].add_(h[TWIN, 1]),
+        lambda v: v[:2, 3].fill_(1.0),
+        lambda v: v[2].cumsum_(0),
+    ),
+    "put together in place": lambda h: changed(
+        torch.zeros(D, T, B).double(), lambda v: v.permute(2, 1, 0).copy_(h.tanh())
+    ).permute(2, 1, 0),
     "one loss an example": lambda h: torch.stack(
         [functional.mse_loss(row, row.detach() + 1) + row.std() + row.norm() + row.max() + row.prod() for row in h]
     ),
@@ -299,6 +317,8 @@ MET = {
     "sorted by value": lambda h: h[STRANGER].sort(0).values,
     "convolved over the batch": lambda h: functional.conv1d(h[:, 0].T[None], noise(D, D, 3), padding=1)[0].T,
     "fourier": lambda h: torch.fft.fft(h, dim=0).abs(),
+    "changed in place, across": lambda h: changed(2 * h, lambda v: v[:, 0].add_(h[STRANGER, 0])),
+    "cumulated in place": lambda h: changed(2 * h, lambda v: v[:, 0].cumsum_(0)),
     "set in place": lambda h: (2 * h).index_put_((torch.tensor([0]),), h[1]),
 }
 
@@ -366,3 +386,32 @@ def test_what_keeps_examples_apart_is_proved(name):
 def test_what_makes_environments_meet_is_found_out(name):
     found = owned(MET[name])
     assert set(found.lost).union(*(made.names for made in found.made.values())) == {"weight", "bias"}
+
+
+class Clipped(torch.autograd.Function):
+    """A user's change in place, whose backward is no linear map."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient / gradient.norm()
+
+
+@pytest.mark.parametrize(
+    ("change", "dtype", "reason"),
+    [
+        (lambda v: Clipped.apply(v[:, 0]), torch.float64, "is no linear map"),
+        (lambda v: v[:, 0].mul_(2), torch.bfloat16, "is tried in float32 and float64 alone"),
+    ],
+)
+def test_what_cannot_be_tried_is_lost(change, dtype, reason):
+    layer = linear()
+    h = layer(noise(B, T, D)).to(dtype, copy=True)
+    change(h)
+    losses = h.double().flatten(1).square().mean(1)
+    found = prove(survey(losses), {id(layer.weight): "weight"}, partition(IDS, B, losses.device))
+    assert found.lost == {"weight": f"torch::autograd::CopySlices {reason}"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from torch.autograd.graph import Node
 
 from mechlearn.agreement.engine import hooks
-from mechlearn.agreement.engine.analysis import elementwise, indexing, products, shapes
+from mechlearn.agreement.engine.analysis import elementwise, indexing, products, shapes, trials
 from mechlearn.agreement.engine.analysis.owners import Batch, Known, Own, Shape
 
 Rule = Callable[[Batch, Node, int, Known, Shape, Shape], Own]
@@ -82,6 +82,8 @@ _RULES: dict[str, Rule] = {
     "CtcLoss": products.ctc,
 }
 
+_IN_PLACE: dict[str, Rule] = {"torch::autograd::CopyBackwards": elementwise.broadcast, trials.CHANGED_VIEW: trials.tried}
+
 _JOINING: dict[str, JoiningRule] = {
     **dict.fromkeys(("Split", "UnsafeSplit", "SplitWithSizes", "UnsafeSplitWithSizes"), shapes.split),
     "Unbind": shapes.unbind,
@@ -115,7 +117,7 @@ class Kind:
         # A custom autograd.Function's node has no number, whatever the function is called.
         match = _NAME.fullmatch(name)
         base, number = (match[1], match[2]) if match else ("", "")
-        self.rule = _RULES.get(base) if name != "torch::autograd::CopyBackwards" else elementwise.broadcast
+        self.rule = _IN_PLACE.get(name) or _RULES.get(base)
         self.joining = _JOINING.get(base)
         self.hooked = name == hooks.NAME
         self.wrapper = name in hooks.WRAPPERS
@@ -123,7 +125,7 @@ class Kind:
         self.batch_norm = base in _BATCH_NORMS
         self.looks_up = base in ("Embedding", "EmbeddingBag", "Gather", "Index", "IndexSelect")
         self.same = base in elementwise.UNARY or f"{base}{number}" in ("Add1", "Sub1", "Mul1", "Div1", "Rsub1", "Pow0", "Pow2")
-        self.chain = match is not None or name == "torch::autograd::CopyBackwards"
+        self.chain = match is not None or name in _IN_PLACE
 
 
 _KINDS: dict[str, Kind] = {}
