@@ -10,6 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 import distributed_workers as workers
 from mechlearn.agreement import Agreement, AndMask, Homogeneous, decay_masked
 from mechlearn.agreement.distributed.ddp import HookState, agreement_hook
+from mechlearn.agreement.statistics import watch
 
 STEPS = 6
 RULES = {"and": AndMask(0.6), "rescaled": AndMask(1.0, rescale=True), "homogeneous": Homogeneous(0.3)}
@@ -106,9 +107,28 @@ def trained(rank, world, wrap, rule):
 def automatic(rank, world):
     found = {(wrap.__name__, key): trained(rank, world, wrap, rule) for wrap in WRAPPINGS for key, rule in RULES.items()}
     held = {wrap.__name__: held_alike(rank, world, wrap) for wrap in WRAPPINGS}
+    seen = {wrap.__name__: watched(rank, world, wrap) for wrap in (wrapper, shards, layers)}
     masked = [decayed(rank, world, wrap) for wrap in (wrapper, layers)]
     others = {"refused": refused(rank, world), "accumulated": accumulated(rank, world)} if world == 2 else {}
-    return {"trained": found, "held": held, "decayed": masked, **others}
+    return {"trained": found, "held": held, "watched": seen, "decayed": masked, **others}
+
+
+def watched(rank, world, wrap):
+    """Norms that `watch` finds on a rank, and two steps of a training with it and without."""
+    found = []
+    for watching in (True, False):
+        forward, model = wrap()
+        optimizer = torch.optim.SGD(forward.parameters(), lr=0.1, momentum=0.9)
+        x, y, site = batch(workers.several(world, rank))
+        for _ in range(2):
+            if watching:
+                statistics = watch(forward, lambda x, y, m=forward: workers.losses(m, x, y), x, y, environments=site)
+                found.append(statistics.norms.clone())
+            optimizer.zero_grad()
+            workers.losses(forward, x, y).mean().backward()
+            optimizer.step()
+        found.append([whole(p.detach()).clone() for p in model.parameters()])
+    return found
 
 
 def dealt(rank, world, call):
@@ -202,6 +222,7 @@ def refused(rank, world):
         warnings.simplefilter("ignore")  # of its age
         flat = FullyShardedDataParallel(workers.make(), device_id=torch.device("cpu"))
     found["fsdp1"] = said(lambda: Agreement(flat, AndMask()))
+    found["fsdp1 watched"] = said(lambda: watch(flat, flat, torch.zeros(2, 4), environments=[0, 1]))
     mesh = init_device_mesh("cpu", (world,))
     parallel = parallelize_module(workers.make(), mesh, {"0": ColwiseParallel()})
     found["tensor parallel"] = said(lambda: Agreement(parallel, AndMask()))

@@ -14,6 +14,7 @@ import oracles
 from cpu_alone import ON_A_GPU
 from held_oracles import whole_gradients
 from mechlearn.agreement import Agreement
+from mechlearn.agreement.statistics import gradient_statistics
 
 WORLDS = sorted({1, 2, int(os.environ.get("MECHLEARN_RANKS", "2"))})
 """On how many ranks; the processes of a number are started once, for all of its cells."""
@@ -94,8 +95,19 @@ REFUSED = {
     "batch norm": r"ValueError: .*Found a SyncBatchNorm in train mode",
     "half": r"ValueError: All of `model` should be wrapped.*Found '1\.0\.weight' outside of it",
     "fsdp1": r"ValueError: .*FullyShardedDataParallel.*Use torch\.distributed\.fsdp\.fully_shard \(FSDP2\)",
+    "fsdp1 watched": r"ValueError: .*FullyShardedDataParallel.*Use torch\.distributed\.fsdp\.fully_shard \(FSDP2\)",
     "tensor parallel": r"ValueError: .*Found '0\.weight', a DTensor.*Train data-parallel",
 }
+
+
+@pytest.mark.parametrize("wrap", ["wrapper", "shards", "layers"])
+def test_a_watched_rank_sees_its_own_rows_and_trains_the_same(ranks, wrap):
+    for rank, found in enumerate(ranks):
+        first, _, weights, unwatched = found["watched"][wrap]
+        model = workers.make()
+        x, y, site = doors.batch(workers.several(2, rank))
+        torch.testing.assert_close(first, gradient_statistics(model, workers.losses(model, x, y), site).norms)
+        assert all(torch.equal(one, other) for one, other in zip(weights, unwatched, strict=True))
 
 
 @pytest.mark.parametrize("name", REFUSED)

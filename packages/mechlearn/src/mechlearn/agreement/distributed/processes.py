@@ -3,7 +3,7 @@
 import gc
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from weakref import WeakSet
 
@@ -53,7 +53,7 @@ class Processes:
         """Return the processes that train the model with this one; None where it is alone."""
         if not (distributed.is_available() and distributed.is_initialized()):
             return None
-        _check_parallelism(self._model)
+        check_parallelism(self._model)
         shards = _shards(self._model)
         if shards:
             return Ranks(self._model, shards=shards)
@@ -167,6 +167,14 @@ class Ranks:
         return dict(named), gradients, survivors
 
 
+@contextmanager
+def gathered(model: nn.Module) -> Generator[None]:
+    """Have every parameter whole within if FSDP2 shards the model: all its ranks gather them once."""
+    shards = _shards(model)
+    with Ranks(model, shards=shards).whole() if shards else nullcontext():
+        yield
+
+
 def hand_over(parameters: Mapping[str, Tensor], gradients: Mapping[str, Tensor]) -> None:
     """Add combined gradients to ``.grad``, of a sharded parameter its shard; users' hooks run, those of a wrapper do not."""
     for name, gradient in gradients.items():
@@ -246,7 +254,7 @@ _TENSOR_PARALLEL = (
 )
 
 
-def _check_parallelism(model: nn.Module) -> None:
+def check_parallelism(model: nn.Module) -> None:
     """Reject what cannot be combined, whatever its ranks hold."""
     fsdp = sys.modules.get("torch.distributed.fsdp")
     pipelines = sys.modules.get("torch.distributed.pipelining")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from mechlearn.agreement.distributed.processes import check_parallelism, gathered
 from mechlearn.agreement.statistics.measuring import statistics_of
 from mechlearn.agreement.statistics.results import GradientStatistics
 from mechlearn.environments import EnvironmentIds, check_trainable
@@ -32,8 +33,8 @@ def watch(
     operations: the statistics are always the eager engine's.
 
     Args:
-        model: any module, also one that torch.compile or DistributedDataParallel wraps; on several ranks each has its own
-            statistics.
+        model: any module, also one that torch.compile or DistributedDataParallel wraps or fully_shard shards. On several ranks
+            each has its own statistics.
         losses_of: from ``batch`` to (B,) unreduced losses. What it draws, it draws as the next training step will.
         batch: what the function takes.
         environments: B ids, in any order.
@@ -45,7 +46,7 @@ def watch(
 
     Raises:
         TypeError: if ``losses_of`` is not a function; else as `gradient_statistics`.
-        ValueError: as `gradient_statistics`.
+        ValueError: as `gradient_statistics`, or if the model's parts lie on several processes in another way.
     """
     if not callable(losses_of):  # pyright: ignore[reportUnnecessaryComparison]  # a public door
         raise TypeError(
@@ -53,12 +54,14 @@ def watch(
             "one loss for each row; of losses that you have there is `gradient_statistics`."
         )
     check_trainable(model)
+    check_parallelism(model)
     own = _unwrapped(model)
     with borrowed(model), _drawing(own), torch.compiler.set_stance("force_eager"), torch.enable_grad():
         _copy_buffers(model)
         with _outside_of_ranks(model):
             losses = losses_of(*batch)
-        return statistics_of(own, losses, environments, examples=examples, pairs=pairs, retain_graph=False)
+        with gathered(own):
+            return statistics_of(own, losses, environments, examples=examples, pairs=pairs, retain_graph=False)
 
 
 def _unwrapped(model: nn.Module) -> nn.Module:
