@@ -294,6 +294,7 @@ KEPT = {
         lambda v: v[:, 0].add_(h[TWIN, 1]),
         lambda v: v[:2, 3].fill_(1.0),
         lambda v: v[2].cumsum_(0),
+        lambda v: v[:, :2].add_(v[:, 3:].tanh()),
     ),
     "put together in place": lambda h: changed(
         torch.zeros(D, T, B).double(), lambda v: v.permute(2, 1, 0).copy_(h.tanh())
@@ -318,6 +319,7 @@ MET = {
     "convolved over the batch": lambda h: functional.conv1d(h[:, 0].T[None], noise(D, D, 3), padding=1)[0].T,
     "fourier": lambda h: torch.fft.fft(h, dim=0).abs(),
     "changed in place, across": lambda h: changed(2 * h, lambda v: v[:, 0].add_(h[STRANGER, 0])),
+    "broadcast in place": lambda h: changed(2 * h, lambda v: v[:, 0].add_(h[:1, 0])),
     "cumulated in place": lambda h: changed(2 * h, lambda v: v[:, 0].cumsum_(0)),
     "set in place": lambda h: (2 * h).index_put_((torch.tensor([0]),), h[1]),
 }

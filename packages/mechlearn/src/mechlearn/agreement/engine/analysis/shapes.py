@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch.autograd.graph import Node
 
-from mechlearn.agreement.engine.analysis.owners import Array, Batch, Known, Lost, Own, Rows, Shape, collapse, project, reshape
+from mechlearn.agreement.engine.analysis.owners import Array, Batch, Known, Own, Rows, Shape, collapse, project, reshape
 from mechlearn.agreement.engine.analysis.saved import dimension, dimensions, saved, signed
+from mechlearn.agreement.engine.analysis.trials import tried
 
 
 def view(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
@@ -199,7 +200,7 @@ def unbind(batch: Batch, node: Node, owns: dict[int, Known], into: Shape) -> Own
 
 
 def as_strided(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
-    """Pass ownership through a new look at the same memory if it moves nothing, as where pools keep the memory's order.
+    """Pass ownership through a new look at the same memory: as it is if it moves nothing, as where pools keep the order.
 
     What moves is found by trying: its backward pass scatters, so that 1..n come back as 1..n only where each stays in place.
     """
@@ -209,7 +210,7 @@ def as_strided(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into
         found = node(numbers)  # pyright: ignore
         if torch.equal(found, numbers):
             return own
-    return Lost("AsStridedBackward0 looks at memory in another order")
+    return tried(batch, node, slot, own, out, into)
 
 
 def _join(batch: Batch, owns: dict[int, Known], sizes: list[int], dim: int, into: Shape) -> Own:

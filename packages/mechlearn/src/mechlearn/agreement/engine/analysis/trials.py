@@ -30,7 +30,8 @@ def tried(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Sha
 
     def reached(where: Array) -> Tensor | None:
         found = node(torch.from_numpy(where).to(like.device) * numbers)  # pyright: ignore
-        return found[slot] if isinstance(found, tuple) else found  # pyright: ignore
+        one: Tensor | None = found[slot] if isinstance(found, tuple) else found  # pyright: ignore
+        return None if one is None else one.sum_to_size(into)  # as the engine does for what was broadcast
 
     whole = reached(owners >= 0)
     if whole is None:
