@@ -57,12 +57,8 @@ def of_null(rows: Rows) -> dict[str, Figure]:
 
 def of_peers(rows: Rows) -> dict[str, Figure]:
     """Draw each seed's gain over averaging, by method, a panel a board."""
-    figure, axes = panels(
-        len(peers.CELLS),
-        1,
-        caption="Accuracy at a new site less averaging's, where validation stops, a point a seed.",
-        height=3.2,
-    )
+    caption = "Accuracy at a new site less averaging's, where validation stops, a point a seed."
+    figure, axes = panels(2, 2, caption=caption, height=5.6)
     for axis, cell in zip(axes, peers.CELLS, strict=True):
         ends = {name: np.array(rows.where(cell=cell, method=name)["stopped_accuracy"]) for name in peers.METHODS}
         lines_of_dots(axis, {name: ((ends[name] - ends["mean"]).tolist(), "ours") for name in peers.METHODS[1:]})
