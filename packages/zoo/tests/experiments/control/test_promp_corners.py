@@ -27,7 +27,7 @@ def test_advantages_belong_to_their_task():
     """What one task is paid changes no other task's advantages, and each has mean 0 and deviation 1."""
     config, goals = TINY, torch.arange(2).repeat_interleave(3)
     world, generator = Corners(goals, torch.Generator(), 4, quiet=0.0), torch.Generator().manual_seed(0)
-    learner = corners.Learner(config, "promp", generator)
+    learner = corners.Learner(config, corners.METHODS["promp"], generator)
     shared = {name: value.expand(2, *value.shape) for name, value in learner.params.items()}
     rollout = collect(world, lambda x, g: learner.act(shared, x, g), 4, generator)
     richer = replace(rollout, rewards=torch.cat((rollout.rewards[:, :3], 50 * rollout.rewards[:, 3:]), 1))
@@ -41,7 +41,7 @@ def test_advantages_belong_to_their_task():
 
 def test_the_inner_step_helps_where_its_trajectories_were():
     """After a step the surrogate of the same trajectories is larger than before it, in every task."""
-    learner = corners.Learner(TINY, "promp", torch.Generator().manual_seed(0))
+    learner = corners.Learner(TINY, corners.METHODS["promp"], torch.Generator().manual_seed(0))
     goals = torch.arange(2).repeat_interleave(3)
     shared = {name: value.expand(2, *value.shape) for name, value in learner.params.items()}
     generator = torch.Generator().manual_seed(1)

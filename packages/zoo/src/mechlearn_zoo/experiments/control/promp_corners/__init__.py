@@ -1,7 +1,7 @@
 """A policy that one gradient step adapts to the corner that pays: ProMP against MAML on equal steps."""
 
 from claimlab import Experiment, claims_of
-from mechlearn_zoo.experiments.control.promp_corners import estimators, figures, measures, run
+from mechlearn_zoo.experiments.control.promp_corners import credit, estimators, figures, measures, run
 
 EXPERIMENT = Experiment(
     name="promp-corners",
@@ -22,6 +22,16 @@ EXPERIMENT = Experiment(
             claims=claims_of(measures, "estimators.toml"),
             figures=figures.estimators,
             progress=estimators.progress,
+        ),
+        Experiment(
+            name="promp-corners",
+            title="Who is credited for what was tried before the step: formulation I, formulation II, or nobody.",
+            reproduces="ProMP (Rothfuss et al. 2019), sections 4 and 6.3, on its 2-D corner task",
+            presets=credit.PRESETS,
+            run=credit.run,
+            claims=claims_of(measures, "credit.toml"),
+            figures=figures.credit,
+            progress=credit.progress,
         ),
     ),
 )

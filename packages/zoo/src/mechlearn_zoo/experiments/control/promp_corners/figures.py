@@ -1,11 +1,19 @@
 """Returns before and after the step, and where points go; bias and spread of the surrogates against the horizon."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from claimlab import COLOURS, Rows, panels
-from mechlearn_zoo.learners.plots import Figure, curves, first_seed, picture
+from mechlearn_zoo.learners.plots import Figure, Look, curves, first_seed, picture
 
 LOOKS = {"promp": ("ProMP", "ours"), "maml": ("MAML", "baseline")}
+CREDITS = {
+    "one": ("formulation I", "ours"),
+    "two": ("formulation II", "third"),
+    "two-mean": ("formulation II, mean", "baseline"),
+    "none": ("no credit", "reference"),
+}
 SURROGATES = {
     "log": ("log pi (MAML's)", "baseline"),
     "lr": ("low-variance curvature (ProMP)", "ours"),
@@ -15,17 +23,26 @@ SURROGATES = {
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw learning curves and, of the first seed, paths."""
+    drawn = rows.where(kind="path")
+    return {"curves": _learning(rows, LOOKS)} | ({"paths": _paths(drawn)} if drawn else {})
+
+
+def credit(rows: Rows) -> dict[str, Figure]:
+    """Draw learning curves of the formulations."""
+    return {"credit": _learning(rows, CREDITS)}
+
+
+def _learning(rows: Rows, looks: Mapping[str, Look]) -> Figure:
     figure, axes = panels(
         3, 1, height=2.8, caption="Return before and after the inner step, and the share of corners that a task's 20 points "
         "visit before it, against steps in the world; median and range over seeds.",
     )  # fmt: skip
     titles = {"before": "return before", "after": "return after", "visited": "corners visited before"}
     for axis, (key, title) in zip(axes, titles.items(), strict=True):
-        curves(axis, rows.where(kind="curve"), "steps", key, "method", LOOKS, per=1000)
+        curves(axis, rows.where(kind="curve"), "steps", key, "method", looks, per=1000)
         axis.set(title=title, xlabel="1000 steps")
-    axes[0].legend()
-    drawn = rows.where(kind="path")
-    return {"curves": figure} | ({"paths": _paths(drawn)} if drawn else {})
+    axes[0].legend(fontsize=7)
+    return figure
 
 
 def estimators(rows: Rows) -> dict[str, Figure]:

@@ -8,11 +8,11 @@ LAST = 3
 """Reports at the end of which the mean counts."""
 
 
-def less(key: str, last: int = LAST) -> EachSeed:
-    """Return a measure: ProMP's number less MAML's, mean over the last reports (all of them at 0) and over seeds."""
+def less(key: str, last: int = LAST, methods: tuple[str, str] = ("promp", "maml")) -> EachSeed:
+    """Return a measure: a method's number less another's, mean over the last reports (all of them at 0) and over seeds."""
 
     def number(rows: Rows) -> float | None:
-        ends = [rows.where(kind="curve", method=method)[key][-last:] for method in ("promp", "maml")]
+        ends = [rows.where(kind="curve", method=method)[key][-last:] for method in methods]
         return float(np.mean(ends[0]) - np.mean(ends[1])) if all(ends) else None
 
     return EachSeed(number)

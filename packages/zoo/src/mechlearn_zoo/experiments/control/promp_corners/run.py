@@ -19,10 +19,19 @@ from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
 from mechlearn.nn.perceptrons import linear
 from mechlearn.params import Params
 from mechlearn_zoo.experiments.control.promp_corners.corners import CORNERS, Corners
-from mechlearn_zoo.methods.control import Batch, ProMP, Rollout, adapt, collect, discounted, meta_objective, surrogate
+from mechlearn_zoo.methods.control import (
+    Batch,
+    ProMP,
+    Rollout,
+    adapt,
+    collect,
+    discounted,
+    exploration_credit,
+    meta_objective,
+    surrogate,
+)
 from mechlearn_zoo.methods.control.promp import Kind
 
-METHODS = ("promp", "maml")
 DISCOUNT, RIDGE, NEAR = 0.99, 1e-5, 1.0
 REPORTS = 20
 
@@ -145,16 +154,27 @@ def _baseline(observations: Tensor, returns: Tensor) -> Tensor:
     return (inputs @ weights)[..., 0].view_as(returns).float()
 
 
+@dataclass(frozen=True)
+class Method:
+    """What sets methods apart: the inner surrogate, the outer objective, and formulation II's credit to each trajectory."""
+
+    kind: Kind = "lr"
+    outer: Literal["clip", "log"] = "clip"
+    credit: float = 0.0
+
+
+METHODS = {"promp": Method(), "maml": Method("log", "log")}
+
+
 class Learner:
     """The policy as functions of its parameters, and a method's objective."""
 
-    def __init__(self, config: Config, method: str, generator: Generator) -> None:
+    def __init__(self, config: Config, method: Method, generator: Generator) -> None:
         self.config, self.model = config, Gaussian(*SIZES[config.world], generator)
-        steps = {"promp": config.meta_steps, "maml": 1}
-        self.meta_steps = steps[method]
-        self.kind: Kind = "lr" if method == "promp" else "log"
-        outer = "clip" if method == "promp" else "log"
-        self.settings = ProMP(config.alpha, CLIP, ETA if method == "promp" else 0.0, self.kind, outer)
+        clips = method.outer == "clip"
+        self.meta_steps = config.meta_steps if clips else 1
+        self.kind, self.credit = method.kind, method.credit
+        self.settings = ProMP(config.alpha, CLIP, ETA if clips else 0.0, method.kind, method.outer)
 
     @property
     def params(self) -> Params:
@@ -190,11 +210,18 @@ class Learner:
         actions = mean + log_std.exp()[:, None] * noise
         return actions.flatten(0, 1), log_density(actions, mean, log_std[:, None]).flatten(0, 1)
 
-    def step(self, optimizer: torch.optim.Optimizer, before: Batch, after: Batch) -> None:
-        """Take the method's meta-steps on a batch."""
+    def step(self, optimizer: torch.optim.Optimizer, before: Batch, after: Batch, paid: Tensor) -> None:
+        """Take the method's meta-steps on a batch; `paid` (K,) is what the tasks paid after the inner step."""
+        above = (paid - paid.mean()) / (paid.std(correction=0) + 1e-8)  # over tasks, as the authors' code has it
+
+        def credited(theta: Params, own: Batch, returns: Tensor) -> Tensor:
+            return exploration_credit(self.log_probability(theta, own.observations, own.actions), own.log_old, returns)
 
         def objective(theta: Params) -> Tensor:
-            return meta_objective(theta, self.log_probability, before, after, self.settings).mean()
+            found = meta_objective(theta, self.log_probability, before, after, self.settings)
+            if self.credit:
+                found = found + self.credit * vmap(credited, in_dims=(None, 0, 0))(theta, before, above)
+            return found.mean()
 
         for _ in range(self.meta_steps):
             found = grad(objective)(self.params)
@@ -203,10 +230,10 @@ class Learner:
             optimizer.step()
 
 
-def train(config: Config, method: str) -> Iterator[Row]:
+def train(config: Config, method: str, settings: Method) -> Iterator[Row]:
     """Yield returns before and after the step, and how many corners the policy visits before it."""
     generator = Generator().manual_seed(config.seed)
-    learner = Learner(config, method, generator)
+    learner = Learner(config, settings, generator)
     optimizer = torch.optim.Adam(learner.model.parameters(), lr=RATE)
     anywhere = torch.zeros(config.tasks * config.trajectories, dtype=torch.int64)
     world = Cheetahs(anywhere, config.horizon) if config.world == "cheetah" else Corners(anywhere, Generator(), config.horizon)
@@ -221,7 +248,8 @@ def train(config: Config, method: str) -> Iterator[Row]:
         before = batches(first, config)
         own = learner.adapted(before)
         second = collect(world, lambda x, g, theta=own: learner.act(theta, x, g), config.horizon, generator)
-        learner.step(optimizer, before, batches(second, config))
+        paid = second.rewards.sum(0).unflatten(0, (config.tasks, -1)).mean(1)
+        learner.step(optimizer, before, batches(second, config), paid)
         sums += torch.stack((first.rewards.sum(0).mean(), second.rewards.sum(0).mean(), visited(first, config)))
         count += 1
         if (iteration + 1) % max(1, config.iterations // REPORTS) == 0 or iteration + 1 == config.iterations:
@@ -265,12 +293,17 @@ def paths(first: Rollout, second: Rollout, goals: Tensor, method: str, config: C
 
 def run(config: Config) -> Iterator[Row]:
     """Yield both methods' curves, and paths at the end."""
-    for method in METHODS:
-        yield from train(config, method)
+    for method, settings in METHODS.items():
+        yield from train(config, method, settings)
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
+    return progress_of(METHODS, config, row)
+
+
+def progress_of(methods: Mapping[str, Method], config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed of some methods is."""
     total = 2 * config.iterations * config.horizon * config.tasks * config.trajectories
     done = number(row, "steps") / total if row["kind"] == "curve" else 1.0
-    return (METHODS.index(str(row["method"])) + done) / len(METHODS), str(row["method"])
+    return (list(methods).index(str(row["method"])) + done) / len(methods), str(row["method"])
