@@ -1,9 +1,9 @@
 """The AND-mask under the compiler: a step of `Agreement.compile` over compiled plain backpropagation.
 
 A ratio is (forward + backward + rule) / (forward + backward of the mean loss, compiled), formed within a round of interleaved
-turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments with a compiled
-function of their losses, which is the rival. `exact` says that the masks of float32 are the eager engine's but for components
-whose environments' gradients are 0 within rounding; compiling is not timed.
+turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments, also with a
+compiled function of their losses, which is the rival. `exact` says that the masks of float32 are the eager engine's but for
+components whose environments' gradients are 0 within rounding; compiling is not timed.
 """
 
 import copy
@@ -122,6 +122,7 @@ def _steps(problem: Traced, backend: str) -> tuple[dict[str, Step], Callable[[st
         PLAIN: lambda: whole(*problem.batch).mean().backward(),
         "mechlearn, compiled": lambda: step(*problem.batch, environments=ids),
         "loop, compiled": lambda: _loop(problem, part, parts),
+        "loop": lambda: _loop(problem, problem.losses_of, parts),
         "plain": lambda: problem.losses_of(*problem.batch).mean().backward(),
         "mechlearn": lambda: eager.backward(problem.losses_of(*problem.batch), ids),
     }

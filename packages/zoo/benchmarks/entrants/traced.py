@@ -92,6 +92,27 @@ def normed(small: bool, seed: int) -> Traced:
     return _of_table(nn.Sequential(*layers), *((3, 4) if small else (8, 128)), seed)
 
 
+class Adapted(nn.Module):
+    """A linear layer whose weight is W + B A, all of them trained."""
+
+    def __init__(self, layer: nn.Linear, rank: int = 4) -> None:
+        super().__init__()
+        self.layer, (outputs, inputs) = layer, layer.weight.shape
+        self.a = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)
+        self.b = nn.Parameter(0.1 * torch.randn(outputs, rank))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply it."""
+        return F.linear(x, self.layer.weight + self.b @ self.a, self.layer.bias)
+
+
+def adapted(small: bool, seed: int) -> Traced:
+    """W + B A: 8 environments of 128 rows."""
+    torch.manual_seed(seed)
+    layers = [Adapted(one) if isinstance(one, nn.Linear) else one for one in relu_mlp(_widths(small))]
+    return _of_table(nn.Sequential(*layers), *((3, 4) if small else (8, 128)), seed)
+
+
 def penalised(small: bool, seed: int) -> Traced:
     """The sum of squared weights in every loss: 8 environments of 256 rows."""
     torch.manual_seed(seed)
@@ -135,6 +156,7 @@ WORKLOADS: dict[str, Callable[[bool, int], Traced]] = {
     "mlp-34": mlp,
     "mlp-34, single rows": single_rows,
     "weight norm": normed,
+    "W + B A": adapted,
     "L2 in the losses": penalised,
     "gpt2, 3 blocks": language,
     "second derivatives": physics,

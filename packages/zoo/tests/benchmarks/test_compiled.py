@@ -13,7 +13,7 @@ def test_small_workloads(mechlearn):
     assert status == 0
     rows = json.loads(out)["rows"]
     assert all(set(KEYS) <= set(row) for row in rows)
-    assert [row["workload"] for row in rows] == ["mlp-34"] * 5 + ["weight norm"] * 5
+    assert [row["workload"] for row in rows] == ["mlp-34"] * 6 + ["weight norm"] * 6
     ours = [row for row in rows if row["method"] == "mechlearn, compiled"]
     assert all(row["exact"] and not row["note"] and row["ratio"] > 0 for row in ours)
 
