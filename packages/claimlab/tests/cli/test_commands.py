@@ -141,6 +141,44 @@ def test_older_seeds_are_said_everywhere(claimlab, package):
     assert (json.loads(out)["older"], "set apart in older/" in said) == ([], True)
 
 
+SEEDS = """
+pictures = "../pictures"
+
+[seeds]
+digest = "D"
+
+[[item]]
+id = "D1"
+what = "walks"
+experiments = ["counter-walk", "drunkard"]
+
+[[item]]
+id = "T1"
+what = "another seed's"
+experiments = ["drunkard"]
+"""
+
+
+def test_experiments_by_the_items_of_a_seed(claimlab, record, tmp_path):
+    record()
+    (tmp_path / "results" / "seeds.toml").write_text(SEEDS)
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "counter-walk.png").touch()
+    status, out, _ = claimlab("list", "--seed", "digest", "--json")
+    [item] = json.loads(out)["items"]
+    walk, drunkard = item["experiments"]
+    assert (status, item["id"], walk["picture"]) == (0, "D1", os.path.join("pictures", "counter-walk.png"))
+    assert walk["minutes"] >= 0
+    assert drunkard == {"name": "drunkard", "minutes": None, "picture": None}
+    assert claimlab("list", "--seed", "digest")[1].startswith("D1   walks\n     counter-walk ")
+    assert "should be one of digest. Found 'thesis'" in claimlab("list", "--seed", "thesis")[2]
+
+
+def test_seeds_need_their_table(claimlab):
+    status, _, error = claimlab("list", "--seed", "digest")
+    assert (status, "should have a seeds.toml. Found none in results" in error) == (2, True)
+
+
 def test_a_package_in_the_current_folder_is_found(claimlab, package, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(tmp_path / "source")])
     monkeypatch.chdir(tmp_path / "source")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
+from typing import Any
 
 from claimlab.cli.answers import print_json
-from claimlab.cli.options import helped, package, package_option, refuse
+from claimlab.cli.options import helped, package, package_option, records, refuse
+from claimlab.errors import UsageError
 from claimlab.experiment import listing
 
 SENTENCE = "what there is to run"
@@ -17,6 +22,8 @@ SENTENCE = "what there is to run"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
+    names = "group experiments by the items of a seed that seeds.toml in the folder of records names, such as digest"
+    parser.add_argument("--seed", metavar="NAME", help=names)
     package_option(parser)
 
 
@@ -26,6 +33,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return 0
     refuse(rest)
     found = listing(package(options))
+    if options.seed is not None:
+        return _by_item(options, records(options))
     if options.json:
         print_json({"experiments": [{"name": one.name, "title": one.title, "reproduces": one.reproduces} for one in found]})
         return 0
@@ -36,3 +45,37 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     program = options.parser.prog.removesuffix(" list")
     print(f"\n{program} run NAME runs one and draws it. Its settings: {program} run NAME --help")
     return 0
+
+
+def _by_item(options: argparse.Namespace, folder: Path) -> int:
+    """Print the items of a seed, and below each its experiments with the minutes of their records and their pictures."""
+    items = _items(options.seed, folder)
+    if options.json:
+        print_json({"items": items})
+        return 0
+    for item in items:
+        print(f"{item['id']:<5}{item['what']}")
+        for one in item["experiments"]:
+            print(f"     {one['name']:<24}{one['minutes'] or '-':>6} min  {one['picture'] or 'no picture'}")
+    print("\nMinutes are those of the recorded preset quick, all its seeds.")
+    return 0
+
+
+def _items(seed: str, folder: Path) -> list[dict[str, Any]]:
+    from claimlab.running.runfiles import find_runs  # noqa: PLC0415  # needed here only
+
+    file = folder / "seeds.toml"
+    if not file.is_file():
+        raise UsageError(f"The folder of records should have a seeds.toml. Found none in {folder}. Go to the checkout's root.")
+    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    if seed not in table["seeds"]:
+        raise UsageError(f"A seed should be one of {', '.join(table['seeds'])}. Found {seed!r}. Name another.")
+    quick = (run for run in find_runs(folder) if run.recipe.preset == "quick" and not run.recipe.changed)
+    minutes = {run.recipe.name: round(run.judged.seconds / 60, 1) for run in quick if run.judged}
+
+    def shown(name: str) -> dict[str, Any]:
+        picture = folder / table["pictures"] / f"{name}.png"
+        return {"name": name, "minutes": minutes.get(name), "picture": os.path.relpath(picture) if picture.is_file() else None}
+
+    chosen = (item for item in table["item"] if item["id"].startswith(table["seeds"][seed]))
+    return [{"id": item["id"], "what": item["what"], "experiments": [*map(shown, item["experiments"])]} for item in chosen]
