@@ -62,31 +62,44 @@ def test_a_history_is_plain_data_and_scalars_are_flat():
     assert all(math.isfinite(value) for value in scalars.values())
 
 
-def test_rows_with_the_largest_gradients_are_kept_by_their_ids_and_named_on_the_page(tmp_path):
-    """Half of a source's rows want the opposite, and three of these want much more of it."""
+def test_rows_that_point_most_against_the_others_are_kept_by_their_ids_and_named_on_the_page(tmp_path):
+    """Of a source's rows three want the opposite, the first much more of it; three have large gradients, and want the same."""
     torch.manual_seed(0)
     model = nn.Linear(3, 1)
     sources = SourceWatch(model, lambda x, y: (model(x)[:, 0] - y).square(), every=1)
     names = [f"row {i}" for i in range(24)]
-    ids = ["a"] * 8 + ["b"] * 8 + ["c"] * 8
+    ids = torch.arange(3).repeat_interleave(8)[torch.randperm(24)]
+    own = [i for i in range(24) if ids[i] == 2]
     for _ in range(16):
         x = torch.randn(24, 3).sign()
         y = 5 * x[:, 0]
-        y[16:] = -y[16:]
-        y[20:23] *= 9
+        y[own[:3]] *= -9
+        y[own[0]] *= 9
+        y[own[3:6]] *= 2
         sources.step(x, y, environments=ids, examples=names)
-    (own,) = [one.sources["c"].largest for one in sources.history[:1]]
-    assert list(own)[:3] == sorted(list(own)[:3], key=lambda row: -own[row])
-    assert {"row 20", "row 21", "row 22"} < own.keys()
-    assert len(own) == 5
-    gradients = [torch.autograd.grad((model(x[i]) - y[i]).square().sum(), [*model.parameters()]) for i in range(16, 24)]
-    norms = {names[16 + i]: torch.cat([g.flatten() for g in both]).norm().item() for i, both in enumerate(gradients)}
-    last = sources.history[-1].sources["c"].largest
-    assert last == pytest.approx({row: norms[row] for row in last})
+    last = sources.history[-1].sources[2].against
+    assert list(last) == sorted(last, key=last.get)
+    assert next(iter(last)) == names[own[0]]
+    assert {names[i] for i in own[:3]} <= last.keys()
+    parameters = [*model.parameters()]
+
+    def gradient(rows):
+        found = torch.autograd.grad((model(x[rows])[:, 0] - y[rows]).square().mean(), parameters)
+        return torch.cat([one.flatten() for one in found])
+
+    others = (gradient(ids == 0) + gradient(ids == 1)) / 2
+    assert last == pytest.approx({names[i]: float(gradient([i]) @ others) for i in own if names[i] in last}, rel=1e-4)
     page = sources.page(tmp_path / "sources.html").read_text()
-    assert "Rows of source c with the largest gradients, measured from step 8 on: row 2" in page
+    assert f"Rows of source 2 that point most against the others, from step 8 on: {names[own[0]]}" in page
     with pytest.raises(ValueError, match="one id for each of 24 rows"):
         sources.step(x, y, environments=ids, examples=names[1:])
+
+
+def test_rows_of_a_single_source_point_against_none():
+    model = nn.Linear(3, 1)
+    sources = SourceWatch(model, lambda x: model(x)[:, 0], every=1)
+    sources.step(torch.randn(4, 3), environments=["a"] * 4, examples=[1, 2, 3, 4])
+    assert sources.history[0].sources["a"].against == {}
 
 
 def test_nothing_is_logged_before_the_first_measurement():

@@ -99,13 +99,13 @@ def sentences(history: Sequence[Measurement]) -> list[str]:
     return [*_highest(later), *said]
 
 
-def largest(half: Half, source: Hashable) -> list[Hashable]:
-    """Return a source's rows with the largest gradients in half of a run, the largest first; none without ids of rows."""
+def rows_against(half: Half, source: Hashable) -> list[Hashable]:
+    """Return a source's rows that point most against the other sources in half of a run; none without ids of rows."""
     found: dict[Hashable, float] = {}
     for one in half.history:
-        for row, norm in one.sources[source].largest.items() if source in one.sources else ():
-            found[row] = max(norm, found.get(row, 0.0))
-    return sorted(found, key=lambda row: -found[row])[:MOST]
+        for row, product in one.sources[source].against.items() if source in one.sources else ():
+            found[row] = min(product, found.get(row, 0.0))
+    return sorted(found, key=found.__getitem__)[:MOST]
 
 
 def spans(names: Sequence[str], order: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from mechlearn.agreement.statistics import GradientStatistics, ParameterStatistics
@@ -32,7 +32,8 @@ class SourceMeasurement:
         signal: unbiased estimate of the squared norm of the expected gradient. NaN with one row.
         variance: unbiased estimate of the summed variance of a row's gradient. NaN with one row.
         cosine: between the source's gradient and the mean of the other sources' gradients. NaN without others.
-        largest: the norm of a row's own gradient, by the row's id, of the rows where it is largest. Empty without ids.
+        against: by a row's id, the product of its gradient with the mean of the other sources' gradients, of rows where it is
+            most negative: their losses rise fastest in a step that serves the others. Empty without ids.
     """
 
     rows: int
@@ -41,7 +42,7 @@ class SourceMeasurement:
     signal: float
     variance: float
     cosine: float
-    largest: Mapping[Hashable, float] = field(default_factory=dict[Hashable, float])
+    against: Mapping[Hashable, float] = field(default_factory=dict[Hashable, float])
 
 
 @dataclass(frozen=True)
@@ -74,26 +75,26 @@ class Measurement:
     layers: Mapping[str, LayerMeasurement]
 
 
-def measured(step: int, found: GradientStatistics, examples: ExampleIds | None = None) -> Measurement:
+def measured(
+    step: int, found: GradientStatistics, examples: Sequence[Hashable] = (), rows: GradientStatistics | None = None
+) -> Measurement:
     """Return what is kept of a batch's statistics.
 
     Args:
         step: the training's.
         found: with the products between sources and the norms of rows.
-        examples: B ids of the rows. None: no row is kept.
-
-    Raises:
-        ValueError: if there is not one id for each row.
+        examples: B ids of the rows.
+        rows: statistics of the same batch with each row its own environment. None: no row is kept.
     """
     names: list[Hashable] = [named(found.environments, e) for e in range(len(found.sizes))]
     everything = list(found.parameters.values())
     cosines = cosines_with_others(everything)
     signal, variance = _noise(found)
-    top = _largest(found, examples)
+    top = [{} for _ in names] if rows is None else _against(found, examples, rows)
     values = zip(found.sizes, found.losses, found.norms, signal, variance, cosines, strict=True)
     sources = {
-        name: SourceMeasurement(own[0], *map(float, own[1:]), largest=rows)
-        for name, own, rows in zip(names, values, top, strict=True)
+        name: SourceMeasurement(own[0], *map(float, own[1:]), against=kept)
+        for name, own, kept in zip(names, values, top, strict=True)
     }
     pairs = found.cosines.tolist() if len(names) > 1 else []
     layers: dict[str, list[ParameterStatistics]] = {}
@@ -132,21 +133,38 @@ def _layer(parameters: Sequence[ParameterStatistics], names: Sequence[Hashable])
     return LayerMeasurement(conflict, dict(zip(names, cosines_with_others(parameters).tolist(), strict=True)))
 
 
-def _largest(found: GradientStatistics, examples: ExampleIds | None) -> list[dict[Hashable, float]]:
-    """Return by source the rows whose gradients are largest, the largest first."""
-    if examples is None:
-        return [{} for _ in found.sizes]
-    names = examples.tolist() if isinstance(examples, Tensor) else examples
-    if len(names) != len(found.index):
-        raise ValueError(
-            f"`examples` should have one id for each of {len(found.index)} rows. Found {len(names)}. Pass this batch's."
-        )
-    order, norms, index = (
-        found.example_norms.argsort(descending=True).tolist(),
-        found.example_norms.tolist(),
-        found.index.tolist(),
-    )
-    return [{names[i]: norms[i] for i in [i for i in order if index[i] == e][:MOST]} for e in range(len(found.sizes))]
+def names_of(examples: ExampleIds, rows: int) -> list[Hashable]:
+    """Return the rows' ids as a list.
+
+    Raises:
+        ValueError: if there is not one id for each row.
+    """
+    names = examples.tolist() if isinstance(examples, Tensor) else list(examples)
+    if len(names) != rows:
+        raise ValueError(f"`examples` should have one id for each of {rows} rows. Found {len(names)}. Pass this batch's.")
+    return names
+
+
+def _against(found: GradientStatistics, examples: Sequence[Hashable], rows: GradientStatistics) -> list[dict[Hashable, float]]:
+    """Return by source the rows whose gradients point most against the other sources' mean, the first the most."""
+    products = products_with_others(rows, found.index, len(found.sizes)).tolist()
+    order, index = sorted(range(len(products)), key=products.__getitem__), found.index.tolist()
+    against = [[i for i in order if index[i] == e and products[i] < 0] for e in range(len(found.sizes))]
+    return [{examples[i]: products[i] for i in own[:MOST]} for own in against]
+
+
+def products_with_others(rows: GradientStatistics, index: Int[Tensor, " b"], sources: int) -> Float[Tensor, " b"]:
+    """Return the product of each row's gradient with the mean of the other sources' gradients; NaN of a single source.
+
+    Args:
+        rows: with each row its own environment, in the batch's order.
+        index: the source of each row, from 0.
+        sources: E.
+    """
+    products = torch.stack([one.gram for one in rows.parameters.values() if one.gram is not None]).sum(0)
+    members = torch.nn.functional.one_hot(index, sources).to(products.dtype)
+    of_sources = products @ (members / members.sum(0))
+    return (of_sources * (1 - members)).sum(1) / (sources - 1 or math.nan)
 
 
 def _noise(found: GradientStatistics) -> tuple[Float[Tensor, " e"], Float[Tensor, " e"]]:

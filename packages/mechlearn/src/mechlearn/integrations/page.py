@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from mechlearn.integrations.findings import Half, Signs, halves, largest, sentences
+from mechlearn.integrations.findings import Half, Signs, halves, rows_against, sentences
 from mechlearn.integrations.measurements import Measurement
 
 STYLE = """
@@ -75,9 +75,9 @@ def written(history: Sequence[Measurement], noise: Mapping[Hashable, float], pat
 
 
 def _rows(half: Half) -> list[str]:
-    named = {source: largest(half, source) for source in half.against()}
+    named = {source: rows_against(half, source) for source in half.against()}
     return [
-        f"Rows of source {source} with the largest gradients, measured {half.when}: {', '.join(map(str, rows))}."
+        f"Rows of source {source} that point most against the others, {half.when}: {', '.join(map(str, rows))}."
         for source, rows in named.items()
         if rows
     ]

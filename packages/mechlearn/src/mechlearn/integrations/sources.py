@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from mechlearn.agreement.statistics import watch
 from mechlearn.arguments import check_callable, check_whole
 from mechlearn.environments import EnvironmentIds
-from mechlearn.integrations.measurements import ExampleIds, Measurement, measured
+from mechlearn.integrations.measurements import ExampleIds, Measurement, measured, names_of
 from mechlearn.integrations.page import written
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SourceWatch:
         Args:
             batch: what ``losses_of`` takes.
             environments: B ids of the rows' sources: integers, strings or anything hashable.
-            examples: B ids of the rows, by which the page names those to look at. None: it names none.
+            examples: B ids of the rows, by which the page names those to look at, after a second pass. None: it names none.
 
         Raises:
             TypeError: as `mechlearn.agreement.statistics.watch`.
@@ -96,7 +96,9 @@ class SourceWatch:
             ValueError: as `step`.
         """
         found = watch(self.model, self.losses_of, *batch, environments=environments, examples=True)
-        self.history.append(measured(step, found, examples))
+        names = [] if examples is None else names_of(examples, len(found.index))
+        rows = watch(self.model, self.losses_of, *batch, environments=range(len(names))) if names else None
+        self.history.append(measured(step, found, names, rows))
         return self.history[-1]
 
     def noise_scale(self, source: Hashable) -> float:
