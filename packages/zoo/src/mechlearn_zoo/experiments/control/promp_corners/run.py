@@ -173,7 +173,8 @@ class Learner:
         self.config, self.model = config, Gaussian(*SIZES[config.world], generator)
         clips = method.outer == "clip"
         self.meta_steps = config.meta_steps if clips else 1
-        self.kind, self.credit = method.kind, method.credit
+        self.kind: Kind = method.kind
+        self.credit = method.credit
         self.settings = ProMP(config.alpha, CLIP, ETA if clips else 0.0, method.kind, method.outer)
 
     @property
