@@ -31,6 +31,7 @@ class Choice(NamedTuple):
 
 
 CHOSEN = {
+    "cockpit-sources": Choice(preset="large"),
     "coinrun": Choice(preset="finalists"),
     "coordinates": Choice("maps"),
     "decoding": Choice("reconstructions"),
