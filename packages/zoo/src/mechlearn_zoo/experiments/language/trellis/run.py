@@ -15,7 +15,7 @@ from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet, from_recurrent
 from mechlearn_zoo.methods.language.vocabulary import Vocabulary, packed
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.streams import same_stream
 from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 
 Model = Literal["trellis", "untied", "lstm"]
@@ -165,7 +165,7 @@ def parameters(model: nn.Module) -> int:
 
 def theorem(seed: int) -> Row:
     """Return the greatest difference between an LSTM of two layers restarted 5 steps back and its trellis network."""
-    generator = stream(seed, "theorem")
+    generator = Generator().manual_seed(seed)
     with torch.random.fork_rng():
         network = nn.LSTM(3, 8, 2, batch_first=True).double()
     for parameter in network.parameters():
@@ -202,7 +202,7 @@ class Data(NamedTuple):
 def digits(seed: int) -> Data:
     """Return scikit-learn's digits, 64 pixels in one random order for all, a fifth held out."""
     found: Any = load_digits()
-    generator = stream(seed, "digits")
+    generator = Generator().manual_seed(seed)
     x = torch.as_tensor(found.data, dtype=torch.float32)[:, torch.randperm(64, generator=generator), None] / 16
     y, order = torch.as_tensor(found.target), torch.randperm(len(x), generator=generator)
     cut = len(x) // 5
@@ -237,7 +237,7 @@ def fit(config: Config, model: nn.Module, data: Data, steps: int, name: Literal[
     halves = Halves(best="highest" if name == "accuracy" else "lowest")
     optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * steps)], gamma=0.1)
-    generator = stream(config.seed, "batches")
+    generator = same_stream(config.seed)
     for step in kept_steps("training", steps, model, optimizer, scheduler, generator, halves):
         rows = torch.randint(len(data.x), (config.batch,), generator=generator)
         descend(optimizer, losses(model(data.x[rows]), data.y[rows]).mean(), scheduler, clip=1.0)
@@ -263,14 +263,14 @@ def run(config: Config) -> Iterator[Row]:
 
 def on_digits(config: Config, name: Model, pixels: Data, steps: int) -> Row:
     """Return a model's row on digits."""
-    model = Reader(config, name, 1, 10, stream(config.seed, "digits, weights"))
+    model = Reader(config, name, 1, 10, same_stream(config.seed))
     found = fit(config, model, pixels, steps, "accuracy")
     return {"kind": "digits", "model": name, **found, "parameters": parameters(model.body), "budget": steps}
 
 
 def on_code(config: Config, name: Model, text: Data, vocabulary: int) -> Row:
     """Return a model's row on code."""
-    model = Reader(config, name, vocabulary, vocabulary, stream(config.seed, "code, weights"), embedded=True)
+    model = Reader(config, name, vocabulary, vocabulary, same_stream(config.seed), embedded=True)
     found = fit(config, model, text, config.code_steps, "nll")
     return {"kind": "code", "model": name, **found, "parameters": parameters(model.body), "budget": config.code_steps}
 
