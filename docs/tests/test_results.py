@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 RUNS = records()
 
 LARGE = {
+    "agreement/cockpit_sources/large",
     "agreement/label_noise/early-stopping",
     "agreement/linear/paper",
     "distill/ablations/faithful,variants=untrained,redrawn,no-teacher",
