@@ -17,7 +17,7 @@ th:first-child{text-align:left;position:sticky;left:0;background:#fff}
 th{font-weight:600;max-width:11rem;overflow:hidden;text-overflow:ellipsis}thead th{border-bottom:1px solid #8a8f98}
 .lines{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:.8rem}figure{margin:0}
 svg{width:100%;height:auto;background:#f6f7f8}figcaption{font-size:.85rem}.found li{margin:.3rem 0}
-@media(max-width:30rem){th:first-child{max-width:8rem;white-space:normal;overflow-wrap:anywhere}}
+@media(max-width:30rem){th:first-child{min-width:7rem;max-width:7rem;white-space:normal;overflow-wrap:anywhere}}
 """
 
 TRY = (
