@@ -125,8 +125,8 @@ matrix:
 verify: $(STAMP)
 	$(BIN)/mechlearn verify packages/zoo/results --minutes 20 --both
 
-# What takes too long for `make test`: networks put together at random against one backward pass an environment (about an hour
-# for 10,000; `make test` has a minute of it), and a thousand processes killed.
+# What takes too long for `make test`: networks put together at random against one backward pass an environment (hours for
+# 10,000; `make test` has a minute of it), and a thousand processes killed.
 CASES ?= 10000
 RUNS  ?= 200
 FIRST ?= 0
