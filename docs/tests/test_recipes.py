@@ -81,11 +81,18 @@ ACCELERATE = (
 )  # fmt: skip
 
 FOUND = """
-import json, os, pathlib
+import json, os, pathlib, sys
 rank = os.environ.get("RANK", os.environ.get("LOCAL_RANK", "0"))
 pathlib.Path(f"found-{rank}.json").write_text(json.dumps(FOUND))
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(0)
 """
-"""What the tests add to a script: each process says what it found."""
+"""What the tests add to a script: each process says what it found, and goes without Python's tear-down.
+
+torch's wrapped models keep their process group, and so its threads, past destroy_process_group. On a machine under load such a
+thread may let go of a tensor only while the interpreter ends, which then aborts the process now and then.
+"""
 
 
 def script(name, number=0):
