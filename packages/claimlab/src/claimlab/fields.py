@@ -115,7 +115,7 @@ def parse_value(setting: Setting, text: str) -> object:
     except NotImplementedError:
         found = f"but {setting.name} is {setting.type}"
         raise LabError(
-            f"a field's type must be int, float, str, bool, Literal, X | None or tuple[X, ...], {found}; change the field"
+            f"A field's type should be int, float, str, bool, Literal, X | None or tuple[X, ...], {found}. Change the field."
         ) from None
 
 

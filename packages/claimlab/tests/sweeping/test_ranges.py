@@ -9,13 +9,13 @@ from claimlab import Choice, LogUniform, Options, Uniform, Whole
     ("make", "sentence"),
     [
         (lambda: Uniform(1, 1), "should begin below its end. Found 1 and 1"),
-        (lambda: Uniform(0, float("inf")), "two finite numbers"),
-        (lambda: Uniform(False, 1), "two finite numbers"),
+        (lambda: Uniform(0, float("inf")), "two finite ends"),
+        (lambda: Uniform(False, 1), "two finite ends"),
         (lambda: LogUniform(0, 1), "begin above 0. Found 0"),
         (lambda: Whole(0.5, 3), "whole ends. Found 0.5 and 3"),
-        (lambda: Choice(1), "two values or more"),
+        (lambda: Choice(1), "two or more"),
         (lambda: Choice(1, 1), "each once"),
-        (lambda: Options({"a": {"x": 1}}), "two groups or more"),
+        (lambda: Options({"a": {"x": 1}}), "two or more groups"),
         (lambda: Options({"a": {"x": 1}, "b": {"y": 1}}), "of the same fields"),
     ],
 )

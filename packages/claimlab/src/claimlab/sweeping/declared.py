@@ -58,14 +58,14 @@ class Objective:
 
     def __post_init__(self) -> None:
         if isinstance(self.columns, str) or not self.columns:
-            raise ValueError(f"an objective should name the columns that it reads, as a tuple. Found {self.columns!r}.")
+            raise ValueError(f"An objective should name its columns as a tuple. Found {self.columns!r}. Name one.")
         for column in self.columns:
             if of_test(column):
                 raise ValueError(
-                    f"an objective should read validation columns alone. Found {column!r}, which tells of test data."
+                    f"An objective should read validation columns alone. Found {column!r}, of test data. Name another."
                 )
         if self.value is None and len(self.columns) > 1:
-            raise ValueError(f"an objective of several columns should say its value. Found {self.columns!r} without one.")
+            raise ValueError(f"An objective of several columns should have a value. Found {self.columns!r}. Pass `value`.")
 
     @property
     def words(self) -> str:
@@ -127,7 +127,7 @@ class Ranges:
 
     def __post_init__(self) -> None:
         if not self.of or not self.methods:
-            raise ValueError(f"a sweep should have ranges and methods. Found {dict(self.of)} and {dict(self.methods)}.")
+            raise ValueError(f"A sweep should have ranges and methods. Found {dict(self.of)}, {dict(self.methods)}. Add one.")
 
     def drawn(self, method: str) -> dict[str, Range]:
         """Return the ranges that are drawn from for a method."""

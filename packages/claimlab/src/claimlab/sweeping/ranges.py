@@ -39,9 +39,9 @@ class _Interval:
 
     def __post_init__(self) -> None:
         if not _is_finite(self.low) or not _is_finite(self.high):
-            raise ValueError(f"a range should have two finite numbers as its ends. Found {self.low!r} and {self.high!r}.")
+            raise ValueError(f"A range should have two finite ends. Found {self.low!r} and {self.high!r}. Pass two.")
         if self.low >= self.high:
-            raise ValueError(f"a range should begin below its end. Found {self.low!r} and {self.high!r}.")
+            raise ValueError(f"A range should begin below its end. Found {self.low!r} and {self.high!r}. Widen it.")
 
     def fields(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401
         return {name: value}
@@ -82,7 +82,7 @@ class LogUniform(_Interval):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.low <= 0:
-            raise ValueError(f"a range of orders of magnitude should begin above 0. Found {self.low!r}.")
+            raise ValueError(f"A range of magnitudes should begin above 0. Found {self.low!r}. Pass 1e-4, say.")
 
     @property
     def words(self) -> str:
@@ -107,7 +107,7 @@ class Whole(_Interval):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.low, int) or not isinstance(self.high, int):
-            raise ValueError(f"a range of whole numbers should have whole ends. Found {self.low!r} and {self.high!r}.")
+            raise ValueError(f"`Whole` should have whole ends. Found {self.low!r} and {self.high!r}. Round them.")
 
     @property
     def words(self) -> str:
@@ -137,9 +137,9 @@ class Choice:
         object.__setattr__(self, "values", values)
         strange = [value for value in values if not _is_scalar(value)]
         if strange:
-            raise ValueError(f"a choice should be among texts, numbers, truths and none. Found {strange[0]!r}.")
+            raise ValueError(f"A choice should be among texts, numbers, bools and None. Found {strange[0]!r}. Leave it out.")
         if len(values) < 2 or len({(type(value), value) for value in values}) < len(values):
-            raise ValueError(f"a choice should be among two values or more, each once. Found {values!r}.")
+            raise ValueError(f"A choice should be among two or more, each once. Found {values!r}. Change them.")
 
     @property
     def words(self) -> str:
@@ -181,7 +181,9 @@ class Options:
 
     def __post_init__(self) -> None:
         if len(self.groups) < 2 or len({frozenset(group) for group in self.groups.values()}) != 1:
-            raise ValueError(f"options should be two groups or more of the same fields. Found {dict(self.groups)!r}.")
+            raise ValueError(
+                f"Options should be two or more groups of the same fields. Found {dict(self.groups)!r}. Fill them."
+            )
 
     @property
     def words(self) -> str:

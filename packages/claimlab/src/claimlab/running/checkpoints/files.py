@@ -140,7 +140,7 @@ def read(path: Path, identity: Identity) -> Content:
         theirs = content.identity.get(key)
         if theirs != ours:
             found = f"but {path} has {key} {_short(theirs)} instead of {_short(ours)}"
-            raise LabError(f"a seed goes on from a checkpoint of its own kind, {found}; it is not used")
+            raise LabError(f"A checkpoint should be of the seed's own kind, {found}. It is not used.")
     return content
 
 

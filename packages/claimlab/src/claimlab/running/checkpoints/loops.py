@@ -172,7 +172,7 @@ class Keeper:
         for other, held in self._parts.items():
             if held and other != name and not other.startswith(name + WITHIN):  # what is within a part ends with it
                 rule, way_out = "a loop that holds parts must be over before another begins", "finish() or stay() that first"
-                raise LabError(f"{rule}. Found {name!r} within {other!r}. Call {way_out}, or keep one of them.")
+                raise LabError(f"Loops should not overlap: {rule}. Found {name!r} within {other!r}. Call {way_out}.")
 
     def write_if_due(self) -> None:
         """Write everything, if it is time."""

@@ -48,7 +48,7 @@ def state_of(part: object) -> object:
         return part
     kind = type(part).__name__
     rule = "a checkpoint holds modules, optimisers, tensors, generators and lists"
-    raise LabError(f"{rule}. Found a {kind}. Give it a state_dict.")
+    raise LabError(f"A part should be one to keep: {rule}. Found a {kind}. Give it a state_dict.")
 
 
 def restore(part: Any, state: Any) -> None:  # noqa: ANN401
@@ -91,13 +91,13 @@ def packed(value: object, tensors: dict[str, Any], name: str) -> Any:  # noqa: A
     if isinstance(value, list | tuple):
         items = [packed(one, tensors, f"{name}.{place}") for place, one in enumerate(value)]
         return items if isinstance(value, list) else {TAG: "tuple", "items": items}
-    raise LabError(f"{_HELD}. Found a {type(value).__name__} at {_path(name)}. Leave it out of state_dict.")
+    raise LabError(f"A state should fit: {_HELD}. Found a {type(value).__name__} at {_path(name)}. Leave it out.")
 
 
 def _of_array(value: np.ndarray[Any, Any], tensors: dict[str, Any], name: str) -> dict[str, str]:
     kind, width = value.dtype.kind, value.dtype.itemsize
     if kind not in "biufc" or width > (16 if kind == "c" else 8):
-        raise LabError(f"{_HELD}. Found an array of {value.dtype} at {_path(name)}. Leave it out of state_dict.")
+        raise LabError(f"A state should fit: {_HELD}. Found an array of {value.dtype} at {_path(name)}. Leave it out.")
     native = value.astype(value.dtype.newbyteorder("="), order="C")
     if kind == "c":
         return _named("complex array", np.stack([np.real(native), np.imag(native)], axis=-1), tensors, name)
@@ -108,7 +108,7 @@ def _of_tensor(value: Any, tensors: dict[str, Any], name: str) -> dict[str, str]
     import torch  # noqa: PLC0415  # whoever has a tensor has loaded it
 
     if value.layout != torch.strided:
-        raise LabError(f"{_HELD}. Found a sparse tensor at {_path(name)}. Keep its to_dense().")
+        raise LabError(f"A state should fit: {_HELD}. Found a sparse tensor at {_path(name)}. Keep its to_dense().")
     whole = value.detach().cpu()
     if whole.is_complex():  # safetensors knows one of its widths only
         return _named("complex tensor", torch.view_as_real(whole.resolve_conj()).clone().contiguous(), tensors, name)
