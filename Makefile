@@ -103,6 +103,7 @@ pages: $(STAMP)
 	$(BIN)/mechlearn report packages/zoo/results --judge --pages --out runs/results.html
 	$(BIN)/python docs/tables/papers.py
 	$(BIN)/python docs/tables/seeds.py
+	$(BIN)/python docs/tables/readings.py
 	$(BIN)/python docs/tables/results.py
 	$(BIN)/python docs/tables/guides.py
 

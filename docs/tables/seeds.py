@@ -23,6 +23,7 @@ HEAD = """# The seeds
 
 **Look up an algorithm, figure, table or claim of the papers: its code and its command.** T is the thesis with its two papers.
 D is a paper of the digest. The command draws the picture and judges the papers' claims. The last columns count how many hold.
+[Readings](evidence/readings.md) has each failing claim of T under every reading that has a record.
 
 | item | what | code | command | claims that hold | claims that hold in part |
 |---|---|---|---|---|---|

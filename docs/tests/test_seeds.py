@@ -20,6 +20,11 @@ def test_the_seeds_page_is_up_to_date():
     assert seeds.PAGE.read_text(encoding="utf-8") == seeds.page(), "make pages"
 
 
+def test_each_failing_claim_of_the_thesis_has_its_readings():
+    readings = script("readings")
+    assert readings.PAGE.read_text(encoding="utf-8") == readings.page(), "make pages"
+
+
 def test_readme_has_the_recorded_results():
     results = script("results")
     text = results.README.read_text(encoding="utf-8")
