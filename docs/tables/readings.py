@@ -217,7 +217,7 @@ record's, judged by the claim's one condition: ✓ meets it, ✗ does not, and �
 [Brackets] are intervals over seeds, (parentheses) ranges of fewer than six. A claim that is tested both at the end of training
 and early-stopped has both numbers. What is *not run* has its command below the table. *None known*: we know of no released code
 of that experiment. Claims of the digest's papers are on their experiments' pages.
-[Deviations](deviations.md) lists the choices.
+[Deviations](deviations.md) lists the choices by source: there we looked up what the code does.
 
 """
 
