@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from claimlab import EachSeed, number
+from claimlab import EachSeed, Rows, number
 from claimlab.claims import FAILED, FEW, HELD, JudgedClaim, Measure, Measurement
 from claimlab.conditions import condition
 from claimlab.experiment import listing
@@ -68,9 +69,24 @@ class Line:
         return [one for column in columns for one in self.cells[column] if one.verdict in HELD]
 
 
-def apart(one: str, other: str, **values: Any) -> Measure:  # noqa: ANN401  # values of rows
-    """Return a measure: a column less another in a seed's only row that holds some values; the median over seeds."""
-    return EachSeed(lambda rows: next((number(row, one) - number(row, other) for row in rows.where(**values)), None), np.median)
+def apart(one: str, other: str, base: Mapping[str, Any] | None = None, **values: Any) -> Measure:  # noqa: ANN401  # of rows
+    """Return a measure: a column less another in a seed's only row that holds some values; the median over seeds.
+
+    Args:
+        one: the column.
+        other: what is taken off it.
+        base: values of another row, of which the same is taken off.
+        **values: of the row.
+    """
+
+    def difference(rows: Rows, held: Mapping[str, Any]) -> float | None:
+        return next((number(row, one) - number(row, other) for row in rows.where(**held)), None)
+
+    def measured(rows: Rows) -> float | None:
+        ours, theirs = difference(rows, values), difference(rows, base) if base else 0.0
+        return None if ours is None or theirs is None else ours - theirs
+
+    return EachSeed(measured, np.median)
 
 
 def where(measure: Measure, **values: Any) -> Measure:  # noqa: ANN401  # values of rows
@@ -234,7 +250,8 @@ def lead(lines: list[Line]) -> str:
     return (
         f"{len(lines)} claims of the thesis and its papers fail. {len(several)} have more than one reading recorded, "
         f"and {len(held)} of these hold under one: {len(exactly)} in the text's words. "
-        f"{len(sizes)} more hold at another size or on other seeds only. {len(unrun)} have a reading that is not run."
+        f"{len(sizes)} more hold at another size or on other seeds only. {len(unrun)} have a reading that is not run, "
+        f"{sum(one.why == 'open' for one in unrun)} of them open."
     )
 
 
