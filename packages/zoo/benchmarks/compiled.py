@@ -3,11 +3,14 @@
 A ratio is (forward + backward + rule) / (forward + backward of the mean loss, compiled), formed within a round of interleaved
 turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments, also with a
 compiled function of their losses, which is the rival. `exact` says that the masks of float32 are the eager engine's but for
-components whose environments' gradients are 0 within rounding; compiling is not timed.
+components whose environments' gradients are 0 within rounding. `compile_seconds` is the first step's time, ours before the
+plain one's: what both need is compiled for ours. That needs an empty TORCHINDUCTOR_CACHE_DIR. `memory_ratio` compares what one
+step adds at its peak, each in a fresh process.
 """
 
 import copy
 import statistics
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +19,7 @@ import torch
 from mechlearn_zoo_benchmarks.entrants.masks.rule import masked
 from mechlearn_zoo_benchmarks.entrants.traced import WORKLOADS, Traced
 from mechlearn_zoo_benchmarks.measuring.devices import awaited, check_device
+from mechlearn_zoo_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
 from mechlearn_zoo_benchmarks.measuring.settings import check_known, check_least
 from mechlearn_zoo_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
@@ -41,6 +45,8 @@ class Config:
     """Seconds over which a turn repeats a short step."""
     backend: Literal["inductor", "aot_eager"] = "inductor"
     """What compiles; "aot_eager" runs the traced graphs without a compiler."""
+    memory: bool = True
+    """Measure peak memory too, in a fresh process for each method."""
     clock: Literal["wall", "cpu"] = "cpu"
     """Elapsed time, or processor time with one thread: what to take on a machine that other work shares."""
     device: str = "cpu"
@@ -58,7 +64,7 @@ class Config:
         check_device(self.device, self.clock)
 
 
-PRESETS = {"full": Config(), "quick": Config(repeats=1, backend="aot_eager", small=True)}
+PRESETS = {"full": Config(), "quick": Config(repeats=1, backend="aot_eager", memory=False, small=True)}
 
 
 def run(config: Config, announce: Announce) -> Iterator[Row]:
@@ -78,6 +84,8 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
     problem = WORKLOADS[name](config.small, config.seed).to(config.device)
     steps, notes = _steps(problem, config.backend)
     steps = {key: awaited(step, config.device) for key, step in steps.items()}
+    compiling = {key: _timed(steps[key], problem) for key in ("mechlearn, compiled", PLAIN, "loop, compiled")}
+    memory = _memory(name, config)
     exact = _exact(problem, steps["mechlearn, compiled"], steps["mechlearn"])
     for step in steps.values():
         for _ in range(2):  # what a first step does once
@@ -95,9 +103,10 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "ratio": found.median,
             "low": found.low,
             "high": found.high,
-            "memory_ratio": None,
+            "memory_ratio": memory.get(key),
             "exact": exact if key == "mechlearn, compiled" else None,
             "seconds": statistics.median(own),
+            "compile_seconds": compiling.get(key),
             "rounds": found.rounds,
             "environments": problem.count,
             "examples": len(problem.batch[0]),
@@ -108,6 +117,40 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "seed": config.seed,
             "small": config.small,
         }
+
+
+def _timed(step: Step, problem: Traced) -> float:
+    """Return the seconds of a first step."""
+    started = time.perf_counter()
+    step()
+    problem.clean()
+    return time.perf_counter() - started
+
+
+def _memory(name: str, config: Config) -> dict[str, float]:
+    """Return what the compiled step adds at its peak over what the plain one adds; empty where that cannot be known."""
+    if not config.memory or config.device != "cpu" or not supported():
+        return {}
+    asked = {"name": name, "backend": config.backend, "seed": config.seed, "small": config.small}
+    ours, plain = (in_fresh_process("compiled", {**asked, "method": key}) for key in ("mechlearn, compiled", PLAIN))
+    return {"mechlearn, compiled": ours / plain} if plain else {}
+
+
+def probe(name: str, method: str, backend: str, seed: int, small: bool) -> int:
+    """Return the bytes that one step adds at its peak, in a process of its own."""
+
+    def prepare() -> Step:
+        problem = WORKLOADS[name](small, seed)
+        step = _steps(problem, backend)[0][method]
+
+        def clean_step() -> None:
+            problem.clean()
+            step()
+
+        return clean_step
+
+    with threads(1):
+        return added_peak(prepare, warm_ups=2)
 
 
 def _steps(problem: Traced, backend: str) -> tuple[dict[str, Step], Callable[[str], str]]:

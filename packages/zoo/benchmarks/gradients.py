@@ -27,7 +27,7 @@ Announce = Callable[[str], None]
 PLAIN = "plain"
 """The denominator."""
 
-CHOSEN = ("mlp-34", "mlp-34, single rows", "weight norm", "gpt2, 3 blocks")
+CHOSEN = ("mlp-34", "mlp-34 single rows", "weight norm", "gpt2 8x1")
 
 
 @dataclass(frozen=True)

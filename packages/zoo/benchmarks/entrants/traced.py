@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
-from mechlearn_zoo_benchmarks.entrants.masks.networks import relu_mlp
-from mechlearn_zoo_benchmarks.entrants.masks.transformers import Size, gpt2
+from mechlearn_zoo_benchmarks.entrants.masks.networks import relu_mlp, resnet
+from mechlearn_zoo_benchmarks.entrants.masks.transformers import Size, VisionTransformer, gpt2, llama
 from torch import Generator, Tensor, nn
-from torch.nn.utils.parametrizations import weight_norm
+from torch.nn.utils.parametrizations import spectral_norm, weight_norm
 
 
 @dataclass(frozen=True)
@@ -93,24 +93,48 @@ def normed(small: bool, seed: int) -> Traced:
 
 
 class Adapted(nn.Module):
-    """A linear layer whose weight is W + B A, all of them trained."""
+    """A linear layer whose weight is W + B A, all of them trained; with magnitudes, as in DoRA, its rows have learnt norms."""
 
-    def __init__(self, layer: nn.Linear, rank: int = 4) -> None:
+    def __init__(self, layer: nn.Linear, magnitudes: bool, rank: int = 4) -> None:
         super().__init__()
         self.layer, (outputs, inputs) = layer, layer.weight.shape
         self.a = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)
         self.b = nn.Parameter(0.1 * torch.randn(outputs, rank))
+        self.magnitude = nn.Parameter(layer.weight.detach().norm(dim=1, keepdim=True)) if magnitudes else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply it."""
-        return F.linear(x, self.layer.weight + self.b @ self.a, self.layer.bias)
+        weight = self.layer.weight + self.b @ self.a
+        if self.magnitude is not None:
+            weight = self.magnitude * weight / weight.norm(dim=1, keepdim=True)
+        return F.linear(x, weight, self.layer.bias)
 
 
-def adapted(small: bool, seed: int) -> Traced:
+def adapted(small: bool, seed: int, magnitudes: bool = False) -> Traced:
     """W + B A: 8 environments of 128 rows."""
     torch.manual_seed(seed)
-    layers = [Adapted(one) if isinstance(one, nn.Linear) else one for one in relu_mlp(_widths(small))]
+    layers = [Adapted(one, magnitudes) if isinstance(one, nn.Linear) else one for one in relu_mlp(_widths(small))]
     return _of_table(nn.Sequential(*layers), *((3, 4) if small else (8, 128)), seed)
+
+
+def spectral(small: bool, seed: int) -> Traced:
+    """Spectral norm, its vectors kept: 8 environments of 128 rows."""
+    torch.manual_seed(seed)
+    layers = [spectral_norm(one) if isinstance(one, nn.Linear) else one for one in relu_mlp(_widths(small))]
+    return _of_table(nn.Sequential(*layers).eval(), *((3, 4) if small else (8, 128)), seed)
+
+
+def temporal(small: bool, seed: int) -> Traced:
+    """Dilated convolutions with weight norm over 64 steps, as a TCN has them: 8 environments of 16 sequences."""
+    torch.manual_seed(seed)
+    width, count, rows, steps = (4, 3, 2, 16) if small else (64, 8, 16, 64)
+    layers: list[nn.Module] = []
+    for number in range(4):
+        dilation = 2**number
+        layers += [nn.ConstantPad1d((2 * dilation, 0), 0.0), nn.ReLU()][: 2 if number else 1]
+        layers.append(weight_norm(nn.Conv1d(width if number else 3, width, 3, dilation=dilation)))
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(width, 10))
+    return _classes(model, (count * rows, 3, steps), count, seed)
 
 
 def penalised(small: bool, seed: int) -> Traced:
@@ -119,18 +143,50 @@ def penalised(small: bool, seed: int) -> Traced:
     return _of_table(relu_mlp(_widths(small)), *((3, 4) if small else (8, 256)), seed, decay=1e-4)
 
 
-def language(small: bool, seed: int) -> Traced:
-    """A GPT-2 of 3 blocks and width 128: 8 environments of one text of 128 tokens."""
-    torch.manual_seed(seed)
-    size = Size(16, 2, 2, 20, 6) if small else Size(128, 3, 4, 256, 128)
-    model, count = gpt2(size), 3 if small else 8
+def _language(make: Callable[[Size], nn.Module], size: Size, count: int, texts: int) -> Callable[[bool, int], Traced]:
+    """A language model: environments of some texts, each as long as the model reads."""
+
+    def problem(small: bool, seed: int) -> Traced:
+        torch.manual_seed(seed)
+        own, environments, rows = (Size(16, 2, 2, 20, 6), 3, 1) if small else (size, count, texts)
+        model = make(own)
+        generator = Generator().manual_seed(seed)
+        x, y = (torch.randint(0, own.vocabulary, (environments * rows, own.length), generator=generator) for _ in range(2))
+
+        def losses_of(x: Tensor, y: Tensor) -> Tensor:
+            return F.cross_entropy(model(x).transpose(1, 2), y, reduction="none").mean(1)
+
+        return Traced(model, losses_of, (x, y), environments)
+
+    return problem
+
+
+def _classes(model: nn.Module, shape: tuple[int, ...], count: int, seed: int) -> Traced:
+    """Ten classes of random inputs."""
     generator = Generator().manual_seed(seed)
-    x, y = (torch.randint(0, size.vocabulary, (count, size.length), generator=generator) for _ in range(2))
+    x, y = torch.randn(*shape, generator=generator), torch.randint(0, 10, shape[:1], generator=generator)
+    return Traced(model, lambda x, y: F.cross_entropy(model(x), y, reduction="none"), (x, y), count)
 
-    def losses_of(x: Tensor, y: Tensor) -> Tensor:
-        return F.cross_entropy(model(x).transpose(1, 2), y, reduction="none").mean(1)
 
-    return Traced(model, losses_of, (x, y), count)
+def _pictures(make: Callable[[bool], nn.Module], count: int) -> Callable[[bool, int], Traced]:
+    """Environments of 8 pictures of 3 x 32 x 32."""
+
+    def problem(small: bool, seed: int) -> Traced:
+        torch.manual_seed(seed)
+        environments, rows, side = (3, 2, 8) if small else (count, 8, 32)
+        return _classes(make(small), (environments * rows, 3, side, side), environments, seed)
+
+    return problem
+
+
+def _vit(small: bool) -> nn.Module:
+    """ViT-Tiny; pictures of 32 x 32 have 16 patches of 8 x 8."""
+    return VisionTransformer(Size(16, 2, 2, 10, 4)) if small else VisionTransformer(Size(192, 12, 3, 10, 16), patch=8)
+
+
+def _residual(small: bool) -> nn.Module:
+    """ResNet-20 with GroupNorm."""
+    return resnet(blocks=1, width=8) if small else resnet()
 
 
 def physics(small: bool, seed: int) -> Traced:
@@ -154,11 +210,21 @@ def physics(small: bool, seed: int) -> Traced:
 
 WORKLOADS: dict[str, Callable[[bool, int], Traced]] = {
     "mlp-34": mlp,
-    "mlp-34, single rows": single_rows,
+    "mlp-34 single rows": single_rows,
+    "gpt2 8x1": _language(gpt2, Size(128, 3, 4, 256, 128), 8, 1),
+    "gpt2 4x8": _language(gpt2, Size(), 4, 8),
+    "gpt2 16x8": _language(gpt2, Size(), 16, 8),
+    "llama 4x8": _language(llama, Size(), 4, 8),
+    "llama 16x8": _language(llama, Size(), 16, 8),
+    "vit-tiny 4x8": _pictures(_vit, 4),
+    "vit-tiny 16x8": _pictures(_vit, 16),
+    "resnet20-gn 16x8": _pictures(_residual, 16),
     "weight norm": normed,
+    "weight norm convolutions": temporal,
+    "spectral norm": spectral,
     "W + B A": adapted,
+    "DoRA": lambda small, seed: adapted(small, seed, magnitudes=True),
     "L2 in the losses": penalised,
-    "gpt2, 3 blocks": language,
     "second derivatives": physics,
 }
-"""From a workload's name to the function (small, seed) -> inputs."""
+"""From a workload's name to the function (small, seed) -> inputs; 4x8 is 4 environments of 8 texts or pictures."""
