@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from claimlab.claims import FAILED, HELD, JudgedClaim
+from claimlab.claims import FAILED, HELD, RANGE_BELOW, JudgedClaim
 from claimlab.errors import LabError
 from claimlab.experiment import Listing, listing
 from claimlab.running.run import Run
@@ -65,7 +65,8 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
         mine, readme = by_name[one.name], _readme(one)
         claims = weighed(found_of[one.name], everywhere)
         same = {run.folder for run in mine if _record(run) in shared}
-        found[readme] = _with_verdicts(readme, mine, claims, {"explained": explained, "one_data_set": same})
+        reading = _reading(claims, Path(os.path.relpath(index, readme.parent)).as_posix())
+        found[readme] = _with_verdicts(readme, mine, claims, {"explained": explained, "one_data_set": same, "reading": reading})
         link = Path(os.path.relpath(readme, index.parent)).as_posix()
         lines.append(_line(one, len(mine), [*(claim.claim for claim in claims), *unseen.get(one.name, ())], link))
         families.setdefault(one.family, []).extend(claims)
@@ -114,6 +115,24 @@ def _with_verdicts(readme: Path, runs: Sequence[Run], claims: Sequence[Folded], 
     values = {"sentences": sentences(claims), "elsewhere": elsewhere, "runs": runs, "labels": labels(runs)}
     verdicts = render("verdicts.md.jinja", {**values, **facts})
     return before + START + "\n" + verdicts.rstrip("\n") + "\n\n" + END + after
+
+
+def _reading(claims: Sequence[Folded], link: str) -> str:
+    """Return how a page's verdicts are read: only words that its table has, and where all of them are explained."""
+    judged = [one.claim for one in claims]
+    seeds = [part.n for claim in judged for part in (claim.parts or (claim,)) if part.low is not None and part.n]
+    several, few = any(n >= RANGE_BELOW for n in seeds), any(n < RANGE_BELOW for n in seeds)
+    said = {
+        "[Brackets] are 95 % intervals over seeds.": several,
+        f"(Parentheses) are ranges of fewer than {RANGE_BELOW} seeds.": few,
+        "*With its whole interval*: not only the number, each end of the interval meets the condition.": any(
+            "with its whole interval" in claim.condition for claim in judged
+        ),
+        "*With our control*: it holds only if our control holds, too.": any(one.controlled for one in claims),
+        "*Says nothing*: another claim, which it needs, fails.": any(one.silencing for one in claims),
+        "*Disputed*: equal records disagree, and the failing one counts.": any(one.disputes for one in claims),
+    }
+    return " ".join([*(words for words, shown in said.items() if shown), f"[How to read verdicts]({link})."])
 
 
 def _line(one: Listing, records: int, claims: Sequence[JudgedClaim], link: str) -> Line:
