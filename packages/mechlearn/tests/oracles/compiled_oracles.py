@@ -36,5 +36,7 @@ def assert_step(step, model, losses_of, batch, ids, threshold="0.6", served=True
         clear = ((stack == 0) | (stack.abs() > tolerance * scale)).all(0)
         assert clear.double().mean() > 0.5, name
         torch.testing.assert_close(p.grad[clear], expected[clear], rtol=1e3 * tolerance, atol=10 * tolerance * scale, msg=name)
-        assert torch.equal(p.grad[clear] == 0, expected[clear] == 0), name
+        rounding = (stack == 0).all(0) & (p.grad.abs() <= tolerance * scale)  # 0 in exact arithmetic: sums may cancel or not
+        settled = clear & ~rounding
+        assert torch.equal(p.grad[settled] == 0, expected[settled] == 0), name
     return record
