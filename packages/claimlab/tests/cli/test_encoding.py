@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from claimlab import cli
-from claimlab.cli.answers import print_json
-from claimlab.cli.encoding import printable
+from claimlab.cli.answers import print_json, printable
 from fake_copies import edit
 
 ODD = "counting \N{EM DASH} a walk ✓ von größer zu 散歩 😀"

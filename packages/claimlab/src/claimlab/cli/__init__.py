@@ -21,8 +21,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from claimlab.cli import bench, clean, list, report, run, status, sweep, verify  # noqa: A004  # named as they are typed
-from claimlab.cli.answers import complain
-from claimlab.cli.encoding import printable
+from claimlab.cli.answers import complain, printable
 from claimlab.cli.options import shared
 from claimlab.errors import UsageError, suggestion
 from claimlab.running.workers.stopping import stoppable

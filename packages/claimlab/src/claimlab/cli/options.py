@@ -13,7 +13,7 @@ from claimlab.errors import UsageError
 from claimlab.values import finite_number
 
 if TYPE_CHECKING:
-    from claimlab.running.workers.engine import Engine
+    from claimlab.running.workers.local import Engine
 
 OUT = Path("runs")
 """Where runs go, and where the report looks for them, unless told otherwise."""

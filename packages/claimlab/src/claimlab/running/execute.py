@@ -29,8 +29,7 @@ from claimlab.running.run import Judged, Run, seconds_of
 from claimlab.running.runfiles import keep
 from claimlab.running.storage import ensure_writable, locked
 from claimlab.running.watching.status import told
-from claimlab.running.workers.engine import Engine
-from claimlab.running.workers.local import here, run_jobs
+from claimlab.running.workers.local import Engine, here, run_jobs
 from claimlab.running.workers.worker import Event, Job, OnEvent
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from claimlab.errors import LabError
 from claimlab.rows import Row
 from claimlab.running.checkpoints.files import checkpoint_path, checkpoints, files_of
-from claimlab.running.plan import Plan
+from claimlab.running.plan import Plan, Recipe
 from claimlab.running.provenance.source_tree import Code
-from claimlab.running.recipe import Recipe
 from claimlab.running.rowfiles import ROWS, Recorded, packed, read_rows, sums_of
 from claimlab.running.run import OLDER, Run, Witness
 from claimlab.running.runfiles import read_run, written

@@ -17,10 +17,10 @@ from claimlab.claims import JudgedClaim, Verdict
 from claimlab.decoding import Commits, Counted, PictureFile, Seeds
 from claimlab.errors import LabError
 from claimlab.rows import Row, Rows
+from claimlab.running.plan import Recipe
 from claimlab.running.provenance.machine import Machine
 from claimlab.running.provenance.made import Made
 from claimlab.running.provenance.source_tree import Code
-from claimlab.running.recipe import Recipe
 from claimlab.running.rowfiles import ROWS, Recorded, rows_in
 from claimlab.running.storage import read_current
 

@@ -15,10 +15,10 @@ from typing import Any
 from claimlab.claims import FAILED, HELD, JudgedClaim
 from claimlab.decoding import decode, parse_object
 from claimlab.errors import LabError, UsageError
+from claimlab.running.plan import Recipe
 from claimlab.running.provenance.machine import Machine
 from claimlab.running.provenance.made import Made
 from claimlab.running.provenance.source_tree import Code
-from claimlab.running.recipe import Recipe
 from claimlab.running.run import Judged, Run, Witness
 from claimlab.running.storage import AGAIN, COMMITTED, PREPARED, read_current, refuse_links, write_together
 

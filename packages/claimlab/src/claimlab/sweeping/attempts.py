@@ -10,7 +10,7 @@ from typing import Generic, Literal, TypeVar
 from claimlab.decoding import parse_object
 from claimlab.errors import LabError
 from claimlab.rows import Row
-from claimlab.running.workers.engine import Engine, Worker, ready
+from claimlab.running.workers.local import Engine, Worker, ready
 from claimlab.running.workers.worker import Event, Job, work
 from claimlab.sweeping.plan import viewed
 

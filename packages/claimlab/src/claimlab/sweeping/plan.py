@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,13 +148,11 @@ def sweep(
 
 def _check(found: Sweep) -> None:
     """Raise an error for ranges of what is no field, and a grid of fewer points than trials."""
-    from claimlab.sweeping.drawing import grid_size  # noqa: PLC0415
-
     for method in found.methods:
         strange = sorted(set(found.ranges.set_fields()) - set(values_of(found.config)))
         if strange:
             raise UsageError(f"Ranges should be of fields of the Config. Found {strange[0]!r}. Rename it.")
-        points = grid_size(found.ranges.drawn(method))
+        points = math.prod(len(one.grid()) for one in found.ranges.drawn(method).values())
         if found.draws[0] == "grid" and found.trials > points:
             rule = f"A grid should have a point for each trial: that of {method} has {points}"
             raise UsageError(f"{rule}. Found --trials {found.trials}. Lower it, or take --sampler random.")

@@ -25,8 +25,7 @@ from claimlab.running.plan import LAST_SEED
 from claimlab.running.provenance.source_tree import code_of
 from claimlab.running.rowfiles import packed
 from claimlab.running.storage import ensure_writable, locked, write_atomically
-from claimlab.running.workers.engine import Engine
-from claimlab.running.workers.local import here
+from claimlab.running.workers.local import Engine, here
 from claimlab.running.workers.worker import Job
 from claimlab.sweeping.attempts import Attempt, attempts
 from claimlab.sweeping.plan import FRESH, Sweep

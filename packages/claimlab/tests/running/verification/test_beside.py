@@ -9,8 +9,7 @@ import pytest
 from claimlab.errors import LabError
 from claimlab.experiment import load
 from claimlab.running.execute import execute
-from claimlab.running.plan import plan
-from claimlab.running.recipe import Recipe
+from claimlab.running.plan import Recipe, plan
 from claimlab.running.runfiles import keep, read_run
 from claimlab.running.verification.beside import made_beside
 from claimlab.running.verification.verify import verify

@@ -8,8 +8,7 @@ from claimlab.running.execute import execute
 from claimlab.running.plan import plan
 from claimlab.running.rowfiles import packed
 from claimlab.running.runfiles import keep, read_run
-from claimlab.running.verification.comparing import compare
-from claimlab.running.verification.verify import verify
+from claimlab.running.verification.verify import compare, verify
 from fake_copies import edit, folder_of, forget
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from claimlab.decoding import Commit, Digest
 from claimlab.errors import LabError
 from claimlab.experiment import listing
-from claimlab.running.provenance.reach import Modules, reached, stated
-from claimlab.running.provenance.syntax import meaning, shown
+from claimlab.running.provenance.reach import Modules, meaning, reached, shown, stated
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from claimlab.errors import LabError
 from claimlab.rows import Row
+from claimlab.running.plan import Recipe
 from claimlab.running.provenance.source_tree import folder_of, sources
-from claimlab.running.recipe import Recipe
 from claimlab.running.rowfiles import read_partial
+from claimlab.running.workers.local import ONE_THREAD
 
 CHILD = """
 import dataclasses, importlib, json, sys, time
@@ -103,9 +104,8 @@ def _put(root: Path, commit: str, place: Path, target: Path) -> None:
 
 
 def _run(words: str, folder: Path, commit: str, minutes: float | None) -> bool:
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     paths = os.pathsep.join([str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, **threads, "PYTHONPATH": paths}
+    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": paths}
     # Where the command runs, as data may be named from there, but without that folder's packages (-P): the earlier ones count.
     child = subprocess.Popen(
         [sys.executable, "-P", "-c", CHILD], env=environment, text=True,

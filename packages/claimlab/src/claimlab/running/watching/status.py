@@ -16,9 +16,8 @@ from typing import Literal
 
 from claimlab.decoding import decode, parse_object
 from claimlab.errors import Interrupted, LabError, UsageError
-from claimlab.running.plan import Plan
+from claimlab.running.plan import Plan, Recipe
 from claimlab.running.provenance.made import now
-from claimlab.running.recipe import Recipe
 from claimlab.running.run import OLDER
 from claimlab.running.runfiles import as_json, read_run, run_folders
 from claimlab.running.storage import current, is_locked, read_file, refuse_links

@@ -1,4 +1,4 @@
-"""Seeds in processes of their own: how they are started, listened to and ended.
+"""Seeds and trials in processes of their own: how they are started, listened to and ended, and how many there are at once.
 
 A worker ends when its parent does, and its parent alone answers for signals.
 """
@@ -11,18 +11,73 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any, Protocol, TypeVar
 
 from claimlab.errors import LabError
 from claimlab.running.provenance.machine import cores
 from claimlab.running.provenance.made import Made
 from claimlab.running.workers.descendants import descendants, kill
-from claimlab.running.workers.engine import Engine, Main, Worker, ready
-from claimlab.running.workers.stopping import deaf
+from claimlab.running.workers.stopping import deaf, stop_if_asked
 from claimlab.running.workers.worker import Event, Job, OnEvent, work
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""The environment of every worker: numbers must not depend on how many share a machine."""
+
+LOOK = 0.5
+"""Seconds between two looks for a signal whose exception was lost."""
+
+Main = Callable[[Job, Connection], None]
+"""What a worker does with its job; every worker can import it."""
+
+
+class Worker(Protocol):
+    """A process that does a job, here or on another machine, as its parent sees it.
+
+    Its connection is ready when it has something to say: `next_event`, which of one that died without a word is what is to be
+    said of it. `kill` ends it at once, and the rows that it has written are whole. `end` waits for its end, not for ever.
+    """
+
+    @property
+    def job(self) -> Job: ...  # noqa: D102
+    @property
+    def connection(self) -> Any: ...  # noqa: ANN401, D102  # what `multiprocessing.connection.wait` takes
+    def next_event(self) -> Event: ...  # noqa: D102
+    def kill(self) -> None: ...  # noqa: D102
+    def end(self) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where work is done.
+
+    Args:
+        start: starts a worker for a job.
+        width: how many workers at once.
+    """
+
+    start: Callable[[Job, Main], Worker]
+    width: int
+
+    def at_once(self, jobs: int | None) -> Engine:
+        """Return the same with so many workers at once; with its own number if None."""
+        return self if jobs is None else replace(self, width=jobs)
+
+
+W = TypeVar("W", bound=Worker)
+
+
+def ready(running: Sequence[W], end: float | None = None) -> list[W]:
+    """Return the workers that have something to say, as soon as one has; none where time is up."""
+    found = list[object]()
+    while not found and (end is None or time.monotonic() <= end):
+        stop_if_asked()
+        seconds = LOOK if end is None else min(LOOK, max(0.0, end - time.monotonic()))
+        found = list(wait([worker.connection for worker in running], seconds))
+    return [worker for worker in running if worker.connection in found]
 
 
 def run_jobs(
@@ -148,9 +203,8 @@ def start(job: Job, main: Main = work) -> Child:
 @contextlib.contextmanager
 def _worker_environment() -> Generator[None, None, None]:
     """Give a child started in here one thread in every library: they read these when they are imported, once."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    previous = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+    previous = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from claimlab.running.checkpoints.files import files_of
 from claimlab.running.provenance.source_tree import source_digest
-from claimlab.running.workers.engine import Main
+from claimlab.running.workers.local import Main
 from claimlab.running.workers.worker import Event, Job
 
 
