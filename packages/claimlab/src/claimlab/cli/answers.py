@@ -13,7 +13,7 @@ import textwrap
 import traceback
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from claimlab.errors import LabError, Stop
 from claimlab.fields import settings_of, values_of
@@ -91,11 +91,12 @@ def shown(path: Path) -> str:
 def print_json(content: object) -> None:
     """Print the one JSON object of a command, for people and for diffs too."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
-    if not encodes(text, sys.stdout):  # JSON has a spelling of its own
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):  # JSON has a spelling of its own
         text = json.dumps(content, indent=2, allow_nan=False)
-    print(
-        re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found.group()):04x}", text)
-    )  # terminals obey these, JSON need not hold them
+    # Terminals obey these characters, JSON need not hold them.
+    print(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
 MARKS = {
@@ -143,12 +144,3 @@ def printable() -> Generator[None, None, None]:
 def _set(stream: io.TextIOWrapper, errors: str | None) -> None:
     with contextlib.suppress(OSError, ValueError):  # it is gone, or closed
         stream.reconfigure(errors=errors)
-
-
-def encodes(text: str, stream: TextIO) -> bool:
-    """Tell whether a stream's encoding has every character of a text."""
-    try:
-        text.encode(stream.encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

@@ -59,13 +59,6 @@ def _masks(row: Row) -> str:
     return f"exact ({mismatches} differ by rounding)" if mismatches else "exact"
 
 
-def _by_workload(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(str(row["workload"]), []).append(row)
-    return [(workload, sorted(members, key=_speed)) for workload, members in groups.items()]
-
-
 def _speed(row: Row) -> float:
     ratio = row["ratio"]
     return float(ratio) if isinstance(ratio, int | float) else float("inf")
@@ -75,9 +68,12 @@ def print_rows(rows: Sequence[Row]) -> None:
     """Print the tables."""
     from claimlab.showing.terminal import show, table, text  # noqa: PLC0415  # rich
 
-    for workload, members in _by_workload(rows):
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(str(row["workload"]), []).append(row)
+    for workload, members in groups.items():
         found = table(*HEADINGS, title=workload, whole=HEADINGS[:4])
-        for row in members:
+        for row in sorted(members, key=_speed):
             found.add_row(*map(text, cells(row)))
         print()
         show(found)

@@ -18,13 +18,17 @@ from claimlab.running.runfiles import read_run, written
 from claimlab.running.storage import current, write_together
 from claimlab.running.workers.worker import Event, OnEvent
 
+THEIRS = "the source that made them computes them again"
+"""The fate of damaged seeds among those set apart: the present source computes none of them."""
+
 
 def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
     """Return the run of a folder with its whole seeds; say what is discarded."""
     run = _known(folder, on_event)
     recorded = run.read() if run else read_rows(folder / ROWS)
     run = replace(run, recipe=Recipe.of(plan)) if run else Run(folder, Recipe.of(plan))
-    _say_damage(recorded, plan, folder, on_event)
+    fate = _fate(recorded.damaged, plan.seeds) if recorded.damaged else "computing what is missing"
+    _say_damage(recorded, folder, fate, on_event)
     seeds = {seed: rows for seed, rows in recorded.seeds.items() if seed in run.seeds}
     lost = sorted(set(run.seeds) - recorded.seeds.keys() - set(recorded.damaged))
     if lost:
@@ -53,17 +57,13 @@ def _known(folder: Path, on_event: OnEvent) -> Run | None:
         return run
 
 
-def _say_damage(recorded: Recorded, plan: Plan, folder: Path, on_event: OnEvent) -> None:
-    if not recorded.faults:
-        return
-    where = f"{folder / ROWS}, line {recorded.faults[0].line}: {recorded.faults[0].what}"
-    if recorded.damaged:
-        text = f"discarded {seed_words(recorded.damaged)} of {folder}, whose recorded rows were damaged ({where})"
-        on_event(Event("notice", text=f"{text}; {_fate(recorded.damaged, plan.seeds)}"))
-    else:
-        lines = f"{recorded.unreadable} unreadable line{'s' * (recorded.unreadable > 1)}"
-        text = f"discarded {lines} of {folder}, which told no seed ({where})"
-        on_event(Event("notice", text=f"{text}; computing what is missing"))
+def _say_damage(recorded: Recorded, folder: Path, fate: str, on_event: OnEvent) -> None:
+    if recorded.faults:
+        where = f"{folder / ROWS}, line {recorded.faults[0].line}: {recorded.faults[0].what}"
+        lines = f"{recorded.unreadable} unreadable line{'s' * (recorded.unreadable > 1)} that told no seed"
+        what = seed_words(recorded.damaged) if recorded.damaged else lines
+        text = f"discarded {what} of {folder}, whose recorded rows were damaged ({where})"
+        on_event(Event("notice", text=f"{text}; {fate}"))
 
 
 def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], source: str, on_event: OnEvent) -> None:
@@ -157,7 +157,7 @@ def _taken_back(run: Run, seeds: dict[int, list[Row]], code: Code, on_event: OnE
     back = {seed: recorded.seeds[seed] for seed in ours if seed in recorded.seeds and seed not in seeds}
     if not back:
         return run
-    _say_lost(recorded, folder, on_event)
+    _say_damage(recorded, folder, THEIRS, on_event)
     on_event(Event("notice", text=f"took {seed_words(sorted(back))} of {run.folder} back from {folder}: of the present source"))
     seeds.update(back)
     theirs = there.only(tuple(back))
@@ -171,21 +171,12 @@ def _taken_back(run: Run, seeds: dict[int, list[Row]], code: Code, on_event: OnE
     return run
 
 
-def _say_lost(recorded: Recorded, folder: Path, on_event: OnEvent) -> None:
-    """Say which seeds of those set apart are damaged, where they are written anew: the present source computes none again."""
-    if recorded.faults:
-        where = f"{folder / ROWS}, line {recorded.faults[0].line}: {recorded.faults[0].what}"
-        what = seed_words(recorded.damaged) if recorded.damaged else "lines that told no seed"
-        text = f"discarded {what} of {folder}, whose recorded rows were damaged ({where})"
-        on_event(Event("notice", text=f"{text}; the source that made them computes them again"))
-
-
 def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path, on_event: OnEvent) -> None:
     """Add seeds to those that are kept in a folder of older ones already."""
     folder.mkdir(parents=True, exist_ok=True)
     there = read_run(folder) if current(folder, "run.json") else None
     recorded = there.read() if there else Recorded({}, ())
-    _say_lost(recorded, folder, on_event)
+    _say_damage(recorded, folder, THEIRS, on_event)
     earlier = {seed: rows for seed, rows in recorded.seeds.items() if seed not in seeds}
     before = there.only(tuple(earlier)) if there else None
     whole = run.judged is not None and set(run.judged.seeds) <= set(seeds)

@@ -66,12 +66,7 @@ def page(found: Checked, explained: Mapping[str, str] = MappingProxyType({})) ->
     for run in apart:
         run.recorded()
     values = {"current": shown, "groups": groups, "apart": apart, "verdicts": counts, "tallies": tallies(systems)}
-    links = anchors(runs)
-
-    def anchor(run: Run) -> str:
-        return links[run.folder]
-
-    values |= {"explained": explained, "anchor": anchor, "labels": labels(current), "unchecked": found.unchecked}
+    values |= {"explained": explained, "anchors": anchors(runs), "labels": labels(current), "unchecked": found.unchecked}
     return render("report.html.jinja", values)
 
 

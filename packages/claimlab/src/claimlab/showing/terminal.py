@@ -126,10 +126,6 @@ class Bars:
             self._progress.console.print(plain(line), markup=False, highlight=False)
         self._show_total()
 
-    def refresh(self) -> None:
-        """Draw now instead of at the next tick."""
-        self._progress.refresh()
-
     def _advance(self, seed: _Seed, event: Event) -> None:
         seed.fraction = min(max(float(event.fraction or 0.0), 0.0), 1.0)
         left = duration(event.seconds / seed.fraction - event.seconds) + " left" if seed.fraction else ""

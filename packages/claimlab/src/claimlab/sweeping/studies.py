@@ -127,7 +127,6 @@ class Studies:
         import optuna  # noqa: PLC0415
 
         self._sweep, self._storage, self._owner = sweep, storage, owner
-        self._source = source
         direction = "maximize" if sweep.ranges.objective.maximise else "minimize"
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._studies: dict[str, Study] = {}
@@ -136,16 +135,13 @@ class Studies:
                 storage=storage, study_name=sweep.study(method), direction=direction, load_if_exists=True,
                 sampler=optuna.samplers.RandomSampler(), pruner=optuna.pruners.NopPruner(),
             )  # fmt: skip
-            self._recognise(study)
+            ours, theirs = sweep.identity(source), study.user_attrs.get("claimlab")
+            if theirs is None and not study.trials:  # new, or its maker was killed before it could say so
+                study.set_user_attr("claimlab", ours)
+            else:
+                refuse_other(theirs or {}, ours, study.study_name)
             self._studies[method] = study
         self._pruner = _pruner(sweep)
-
-    def _recognise(self, study: Study) -> None:
-        ours, theirs = self._sweep.identity(self._source), study.user_attrs.get("claimlab")
-        if theirs is None and not study.trials:  # new, or its maker was killed before it could say so
-            study.set_user_attr("claimlab", ours)
-            return
-        refuse_other(theirs or {}, ours, study.study_name)
 
     def study(self, method: str) -> Study:
         """Return a method's, as Optuna has it."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from claimlab.errors import LabError, UsageError
 from claimlab.experiment import load
-from claimlab.rows import Row, Scalar
+from claimlab.rows import Row
 from claimlab.running.provenance.machine import Machine, machine
 from claimlab.running.provenance.made import Made, now
 from claimlab.running.provenance.source_tree import Code, code_of
@@ -246,18 +246,12 @@ def compare(recorded: Mapping[int, Sequence[Row]], made: Mapping[int, Sequence[R
 
 def _differences(old: Row, new: Row) -> list[tuple[float | None, str]]:
     found: list[tuple[float | None, str]] = []
-    for key in old:
-        if key == "seconds":
-            continue
-        if key not in new:
-            found.append((None, f"{key} is only recorded"))
-        elif old[key] != new[key] or type(old[key]) is not type(new[key]):
-            found.append((_share(old[key], new[key]), f"{key} {new[key]!r}, recorded {old[key]!r}"))
+    for key, was in old.items():
+        now, share = new.get(key), None
+        if key != "seconds" and key not in new:
+            found.append((share, f"{key} is only recorded"))
+        elif key != "seconds" and (was != now or type(was) is not type(now)):
+            if isinstance(was, float) and isinstance(now, float):  # only numbers with a fraction may be close
+                share = abs(was - now) / max(abs(was), abs(now))
+            found.append((share, f"{key} {now!r}, recorded {was!r}"))
     return found
-
-
-def _share(old: Scalar, new: Scalar) -> float | None:
-    """Return how far apart two numbers are, as a share of the larger; only numbers with a fraction may be close."""
-    if isinstance(old, float) and isinstance(new, float):
-        return abs(old - new) / max(abs(old), abs(new))
-    return None

@@ -49,19 +49,12 @@ def _removed(folder: Path, paths: list[Path], dry_run: bool) -> list[Leftover]:
         with locked(folder):
             found = [Leftover(path, _size(path)) for path in paths]
             for path in paths:
-                _remove(path)
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
             if (folder / OLDER).is_dir() and not list((folder / OLDER).iterdir()):
                 (folder / OLDER).rmdir()
     except LabError as error:
         return [Leftover(path, _size(path), str(error)) for path in paths]
     return found
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
 def _size(path: Path) -> int:

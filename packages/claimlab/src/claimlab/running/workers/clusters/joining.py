@@ -154,7 +154,8 @@ class Tasks:
             try:
                 self._deliver_once()
             except Exception as error:  # the cluster is gone: nothing will come any more
-                self._fail_all(f"The cluster should stay while a run goes on. Found {_first_line(error)}")
+                for key in list(self._open):
+                    self._send(key, f"The cluster should stay while a run goes on. Found {_first_line(error)}")
                 return
 
     def _deliver_once(self) -> None:
@@ -173,10 +174,6 @@ class Tasks:
         if worker is not None:  # no lock is held: who listens may be busy, and the pipe full
             with contextlib.suppress(OSError):  # its parent has let go of it
                 worker.sender.send(said)
-
-    def _fail_all(self, sentence: str) -> None:
-        for key in list(self._open):
-            self._send(key, sentence)
 
     def close(self) -> None:
         """Let workers that have said their last word tidy up."""
