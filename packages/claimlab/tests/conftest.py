@@ -31,6 +31,18 @@ def claimlab(package, tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
+def run(package, tmp_path):
+    """Runs the counting walk, or another experiment, in `runs`; what is told of the last run stands in `run.events`."""
+
+    def _run(preset="quick", seeds=2, jobs=2, keep_older=False, name="counter-walk", **overrides):
+        _run.events = []
+        planned = plan(load(name, package), preset, overrides, seeds, package)
+        return execute(planned, planned.folder(tmp_path / "runs"), jobs, _run.events.append, keep_older)
+
+    return _run
+
+
+@pytest.fixture
 def record(package, tmp_path):
     """Runs an experiment on two seeds and keeps it among the records of `results`."""
 

@@ -202,6 +202,7 @@ def test_a_package_in_the_current_folder_is_found(claimlab, package, tmp_path, m
         (("run", "counter-walk", "--steps", "-1"), "--steps must be at least 0, but found -1; for example --steps 3"),
         (("run", "counter-walk", "--package", "nobody.has"), "Found none named 'nobody.has'"),
         (("verify", "--seeds", "0"), "--seeds should be at least 1. Found 0"),
+        (("verify", "--minutes", "0"), "--minutes should be above 0. Found 0"),
         (("verify", "nowhere"), "Records to verify should be in a folder. Found no folder nowhere. Name theirs: results"),
         (("verify", "."), "Records to verify should be below the folder. Found none in .. Name theirs: results"),
         (("run", "counter-walk", "--seeds", "few"), "Argument --seeds: should be a whole number. Found 'few'. See"),

@@ -4,6 +4,7 @@ import gzip
 import json
 import platform
 import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -18,18 +19,12 @@ from claimlab.running.runfiles import read_run
 from claimlab.running.storage import LOCK, locked
 from claimlab.running.verification.verify import verify
 from claimlab.running.watching.status import STATUS
-from claimlab.running.workers.worker import Event
 from fake_commands import alive, wait_for
 from fake_copies import edit, folder_of
 
 
 def planned(package, preset="quick", seeds=None, **overrides):
     return plan(load("counter-walk", package), preset, overrides, seeds, package)
-
-
-def run(package, out, events=None, *, seeds=2, jobs=2, preset="quick", keep_older=False, **overrides):
-    it = planned(package, preset, seeds, **overrides)
-    return execute(it, it.folder(out), jobs, events.append if events is not None else lambda event: None, keep_older)
 
 
 def text(path: Path) -> str:
@@ -49,16 +44,20 @@ def left(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in files)
 
 
-def kinds(events: list[Event]) -> dict[str, list[int | None]]:
+def kinds(run) -> dict[str, list[int | None]]:
+    """The seeds of each kind of event of the last run."""
     found: dict[str, list[int | None]] = {}
-    for event in events:
+    for event in run.events:
         found.setdefault(event.kind, []).append(event.seed)
     return {kind: sorted(seeds, key=str) for kind, seeds in found.items()}
 
 
-def test_a_run_leaves_everything(package, tmp_path):
-    events: list[Event] = []
-    result = run(package, tmp_path / "runs", events)
+def notices(run) -> list[str]:
+    return [event.text for event in run.events if event.kind == "notice"]
+
+
+def test_a_run_leaves_everything(run, package, tmp_path):
+    result = run()
     assert result.folder == tmp_path / "runs" / "counter-walk" / planned(package).label
     assert left(result.folder) == ["claims.json", "figures/walk.svg", "rows.jsonl.gz", "run.json"]
     assert {str(path.relative_to(result.folder)) for path in result.artifacts} == set(left(result.folder))
@@ -69,14 +68,14 @@ def test_a_run_leaves_everything(package, tmp_path):
     ]
     assert list(rows[0])[:2] == ["seed", "seconds"]
     assert [claim.verdict for claim in result.claims] == ["holds so far", "does not hold so far", "not measurable here"]
-    assert kinds(events) == {"started": [0, 1], "advanced": [0, 0, 0, 1, 1, 1], "finished": [0, 1]}
-    last = [event for event in events if event.kind == "advanced" and event.seed == 1][-1]
+    assert kinds(run) == {"started": [0, 1], "advanced": [0, 0, 0, 1, 1, 1], "finished": [0, 1]}
+    last = [event for event in run.events if event.kind == "advanced" and event.seed == 1][-1]
     assert (last.fraction, last.text) == (1.0, "value 3.00")
     assert read_run(result.folder) == dataclasses.replace(result, recipe=read_run(result.folder).recipe)
 
 
-def test_what_is_written_down_says_where_it_came_from(package, tmp_path):
-    result = run(package, tmp_path / "runs", steps=4, widths=(1, 2))
+def test_what_is_written_down_says_where_it_came_from(run, package, tmp_path):
+    result = run(steps=4, widths=(1, 2))
     facts = json.loads((result.folder / "run.json").read_text())
     claims = json.loads((result.folder / "claims.json").read_text())
     assert facts["config"] == {**facts["config"], "steps": 4, "widths": [1, 2], "seed": 0}
@@ -97,46 +96,41 @@ def test_what_is_written_down_says_where_it_came_from(package, tmp_path):
     assert [word for word in private if word and word in written] == []
 
 
-def test_the_same_command_again_computes_nothing(package, tmp_path):
-    log = tmp_path / "log"
-    first = run(package, tmp_path / "runs", log=str(log))
+def test_the_same_command_again_computes_nothing(run):
+    first = run()
     before = {path: path.read_bytes() for path in first.artifacts}
-    events: list[Event] = []
-    second = run(package, tmp_path / "runs", events, log=str(log))
-    assert kinds(events) == {"reused": [0, 1]}
-    assert sorted(log.read_text().split()) == ["0", "1"]
+    second = run()
+    assert kinds(run) == {"reused": [0, 1]}
     assert {path: path.read_bytes() for path in second.artifacts} == before
 
 
-def test_more_seeds_are_added_to_those_there_are(package, tmp_path):
-    log = tmp_path / "log"
-    two = run(package, tmp_path / "runs", log=str(log))
+def test_more_seeds_are_added_to_those_there_are(run):
+    two = run()
     first = two.rows()
-    five = run(package, tmp_path / "runs", seeds=5, log=str(log))
+    five = run(seeds=5)
     assert five.folder == two.folder
-    assert sorted(log.read_text().split()) == list("01234")
+    assert kinds(run)["started"] == kinds(run)["finished"] == [2, 3, 4]
     assert five.rows()[: len(first)] == first
     assert (five.claims[0].n, five.claims[0].verdict) == (5, "holds")
-    again = run(package, tmp_path / "runs", log=str(log))  # fewer: judged on fewer, and nothing is thrown away
+    again = run()  # fewer: judged on fewer, and nothing is thrown away
     assert (again.claims[0].n, again.rows()) == (2, first)
     assert {row["seed"] for row in lines(two.folder / "rows.jsonl.gz")} == set(range(5))
     assert again.seeds == (0, 1, 2, 3, 4)
 
 
-def test_the_number_of_processes_changes_no_row(package, tmp_path):
-    one, three = (run(package, tmp_path / str(jobs), seeds=3, jobs=jobs) for jobs in (1, 3))
-    assert without_time(one.rows()) == without_time(three.rows())
+def test_the_number_of_processes_changes_no_row(run, tmp_path):
+    one = without_time(run(seeds=3, jobs=1).rows())
+    shutil.rmtree(tmp_path / "runs")
+    assert without_time(run(seeds=3, jobs=3).rows()) == one
 
 
-def test_seeds_of_another_source_are_set_apart_and_made_again(package, tmp_path):
-    log = tmp_path / "log"
-    first = run(package, tmp_path / "runs", log=str(log))
+def test_seeds_of_another_source_are_set_apart_and_made_again(run, package):
+    first = run()
     source, rows = first.made[0].code.source, first.rows()
     edit(package, "steps.py", "2 * x", "3 * x")
-    events: list[Event] = []
-    second = run(package, tmp_path / "runs", events, log=str(log))
-    assert sorted(log.read_text().split()) == list("0011")
-    assert "seeds 0, 1 of" in next(event.text for event in events if event.kind == "notice")
+    second = run()
+    assert kinds(run)["started"] == [0, 1]
+    assert "seeds 0, 1 of" in notices(run)[0]
     assert second.older == ()
     assert [row["value"] for row in second.rows()] != [row["value"] for row in rows]
     apart = read_run(second.folder / "older" / source[:6])
@@ -145,69 +139,63 @@ def test_seeds_of_another_source_are_set_apart_and_made_again(package, tmp_path)
     assert [one.code.source == source for one in second.made] == [False]
 
 
-def test_older_seeds_are_kept_where_that_is_asked_for_and_shown(package, tmp_path):
-    log = tmp_path / "log"
-    first = run(package, tmp_path / "runs", log=str(log))
+def test_older_seeds_are_kept_where_that_is_asked_for_and_shown(run, package):
+    first = run()
     edit(package, "counter/claims.py", "value above 1", "value above 100")
     edit(package, "steps.py", "2 * x", "x * 2")  # claims alone make no seed older
-    events: list[Event] = []
-    second = run(package, tmp_path / "runs", events, log=str(log), seeds=3, keep_older=True)
+    second = run(seeds=3, keep_older=True)
     assert second.folder == first.folder
-    assert sorted(log.read_text().split()) == list("012")
-    assert "kept, and shown as older" in next(event.text for event in events if event.kind == "notice")
+    assert kinds(run)["started"] == [2]
+    assert "kept, and shown as older" in notices(run)[0]
     assert (second.older, len(second.made)) == ((0, 1), 2)
     assert (first.claims[0].verdict, second.claims[0].verdict) == ("holds so far", "does not hold so far")
     assert not (second.folder / "older").exists()
 
 
-def test_what_is_set_apart_joins_what_was(package, tmp_path):
-    first = run(package, tmp_path / "runs", seeds=1)
+def test_what_is_set_apart_joins_what_was(run, package):
+    first = run(seeds=1)
     edit(package, "steps.py", "2 * x", "3 * x")
-    run(package, tmp_path / "runs", seeds=1)
+    run(seeds=1)
     edit(package, "steps.py", "3 * x", "2 * x")
-    back = run(package, tmp_path / "runs", seeds=3).rows()
+    back = run(seeds=3).rows()
     edit(package, "steps.py", "2 * x", "4 * x")
-    last = run(package, tmp_path / "runs", seeds=1)
+    last = run(seeds=1)
     older = sorted(path.name for path in (last.folder / "older").iterdir())
     assert len(older) == 2
     apart = read_run(last.folder / "older" / first.made[0].code.source[:6])
     assert (apart.seeds, apart.rows()) == ((0, 1, 2), back)
 
 
-def test_seeds_that_were_set_apart_come_back_with_their_source(package, tmp_path):
-    log = tmp_path / "log"
-    first = run(package, tmp_path / "runs", log=str(log))
+def test_seeds_that_were_set_apart_come_back_with_their_source(run, package):
+    first = run()
     edit(package, "steps.py", "2 * x", "3 * x")
-    run(package, tmp_path / "runs", seeds=1, log=str(log))
+    run(seeds=1)
     edit(package, "steps.py", "3 * x", "2 * x")
-    events: list[Event] = []
-    back = run(package, tmp_path / "runs", events, log=str(log))
-    assert sorted(log.read_text().split()) == list("001")  # each source computed what it had not
+    back = run()
+    assert kinds(run)["reused"] == [0, 1]
     assert (back.rows(), back.made, back.claims) == (first.rows(), first.made, first.claims)
-    assert any("took seeds 0, 1 of" in event.text for event in events)
+    assert any("took seeds 0, 1 of" in event.text for event in run.events)
     assert len(list((first.folder / "older").iterdir())) == 1  # the other source's
 
 
-def test_damage_of_what_was_set_apart_is_said_where_it_is_written_anew(package, tmp_path):
-    first = run(package, tmp_path / "runs")
+def test_damage_of_what_was_set_apart_is_said_where_it_is_written_anew(run, package):
+    first = run()
     edit(package, "steps.py", "2 * x", "3 * x")
-    run(package, tmp_path / "runs", seeds=1)
+    run(seeds=1)
     edit(package, "steps.py", "3 * x", "2 * x")
     apart = first.folder / "older" / first.made[0].code.source[:6] / "rows.jsonl.gz"
     apart.write_bytes(gzip.compress("".join(text(apart).splitlines(keepends=True)[:-1]).encode()))
-    events: list[Event] = []
-    run(package, tmp_path / "runs", events)
-    assert any("discarded seed 1 of" in event.text and "has 2 rows, but run.json says 3" in event.text for event in events)
-    assert kinds(events)["finished"] == [1]
+    run()
+    assert any("discarded seed 1 of" in event.text and "has 2 rows, but run.json says 3" in event.text for event in run.events)
+    assert kinds(run)["finished"] == [1]
 
 
-def test_rows_of_no_known_source_are_discarded(package, tmp_path):
-    first = run(package, tmp_path / "runs")
+def test_rows_of_no_known_source_are_discarded(run):
+    first = run()
     (first.folder / "run.json").unlink()
-    events: list[Event] = []
-    second = run(package, tmp_path / "runs", events)
-    assert "run.json knows nothing of" in next(event.text for event in events if event.kind == "notice")
-    assert kinds(events)["finished"] == [0, 1]
+    second = run()
+    assert "run.json knows nothing of" in notices(run)[0]
+    assert kinds(run)["finished"] == [0, 1]
     assert without_time(second.rows()) == without_time(lines(first.folder / "rows.jsonl.gz"))
 
 
@@ -235,8 +223,8 @@ def test_records_lie_in_the_tree_of_the_experiments(package, tmp_path):
     assert it.record(tmp_path) == tmp_path / "walks" / "counter" / it.label
 
 
-def test_the_first_seed_is_a_setting(package, tmp_path):
-    result = run(package, tmp_path / "runs", seed=10)
+def test_the_first_seed_is_a_setting(run):
+    result = run(seed=10)
     assert sorted({row["seed"] for row in result.rows()}) == [10, 11]
 
 
@@ -255,14 +243,13 @@ def test_a_plan_that_cannot_be(package, arguments, sentence):
         plan(load("counter-walk", package), **{"preset": "quick", "overrides": {}, "seeds": 1, "package": package} | arguments)
 
 
-def test_bad_places_and_numbers_are_found_before_any_work(package, tmp_path):
-    (tmp_path / "file").write_text("")
-    log = tmp_path / "log"
-    with pytest.raises(UsageError, match="should be writable"):
-        run(package, tmp_path / "file" / "runs", log=str(log))
+def test_bad_places_and_numbers_are_found_before_any_work(run, tmp_path):
     with pytest.raises(UsageError, match="--jobs 0"):
-        run(package, tmp_path / "runs", jobs=0, log=str(log))
-    assert not log.exists()
+        run(jobs=0)
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(UsageError, match="should be writable"):
+        run()
+    assert run.events == []
 
 
 def test_two_processes_do_not_write_one_run(package, tmp_path):
@@ -282,21 +269,19 @@ def test_two_processes_do_not_write_one_run(package, tmp_path):
         ("empty", r"seed 0: .*at least one row", []),
     ],
 )
-def test_a_failed_seed_is_named_and_whole_ones_stay(package, tmp_path, mode, sentence, kept):
-    events: list[Event] = []
+def test_a_failed_seed_is_named_and_whole_ones_stay(run, package, tmp_path, mode, sentence, kept):
     with pytest.raises(LabError, match=sentence):
-        run(package, tmp_path, events, jobs=1, mode=mode)
-    assert [event.seed for event in events if event.kind == "failed"] == [1 if kept else 0]
-    folder = planned(package, mode=mode).folder(tmp_path)
+        run(jobs=1, mode=mode)
+    assert [event.seed for event in run.events if event.kind == "failed"] == [1 if kept else 0]
+    folder = planned(package, mode=mode).folder(tmp_path / "runs")
     assert left(folder) == (["rows.jsonl.gz", "run.json"] if kept else [])
     assert {row["seed"] for path in folder.glob("rows.jsonl.gz") for row in lines(path)} == set(kept)
 
 
-def test_after_a_failure_nothing_new_starts_and_what_runs_ends(package, tmp_path):
-    events: list[Event] = []
+def test_after_a_failure_nothing_new_starts_and_what_runs_ends(run):
     with pytest.raises(LabError, match="seed 1"):
-        run(package, tmp_path, events, seeds=6, jobs=2, mode="raise")
-    found = kinds(events)
+        run(seeds=6, jobs=2, mode="raise")
+    found = kinds(run)
     assert found["failed"] in ([1], [1, 3])
     assert set(found["started"]) < set(range(6))
     assert set(found["started"]) == {*found["failed"], *found["finished"]}
@@ -339,46 +324,40 @@ def test_ctrl_c_ends_the_workers_and_keeps_whole_seeds(asleep):
     assert {row["seed"] for row in lines(folder / "rows.jsonl.gz")} == {0}
 
 
-def test_half_written_seeds_are_discarded_and_computed_again(package, tmp_path):
-    log = tmp_path / "log"
-    first = run(package, tmp_path / "runs", log=str(log))
+def test_half_written_seeds_are_discarded_and_computed_again(run):
+    first = run()
     whole, rows = text(first.folder / "rows.jsonl.gz"), first.rows()
     (first.folder / "rows.jsonl.gz").write_bytes(gzip.compress("".join(whole.splitlines(keepends=True)[:3]).encode()))
     (first.folder / "seed-1.partial.jsonl").write_text('{"seed": 1, "seconds": 0.1, "step": 0, "va')
-    events: list[Event] = []
-    second = run(package, tmp_path / "runs", events, log=str(log))
-    notices = [event.text for event in events if event.kind == "notice"]
-    assert notices[0].startswith("seed 1, which run.json knows of, are not in")
-    assert any(text.startswith("discarded seed 1, half-written") for text in notices)
-    assert sorted(log.read_text().split()) == ["0", "1", "1"]
+    second = run()
+    assert notices(run)[0].startswith("seed 1, which run.json knows of, are not in")
+    assert any(text.startswith("discarded seed 1, half-written") for text in notices(run))
+    assert kinds(run)["started"] == [1]
     assert without_time(second.rows()) == without_time(rows)
 
 
-def test_a_damaged_seed_is_discarded_and_computed_again(package, tmp_path):
-    log = tmp_path / "log"
-    first = run(package, tmp_path / "runs", seeds=3, log=str(log))
+def test_a_damaged_seed_is_discarded_and_computed_again(run):
+    first = run(seeds=3)
     path, rows = first.folder / "rows.jsonl.gz", first.rows()
     path.write_bytes(gzip.compress(text(path)[:-20].encode()))
-    events: list[Event] = []
-    second = run(package, tmp_path / "runs", events, seeds=3, log=str(log))
-    assert "discarded seed 2" in next(event.text for event in events if event.kind == "notice")
-    assert kinds(events)["finished"] == [2]
+    second = run(seeds=3)
+    assert "discarded seed 2" in notices(run)[0]
+    assert kinds(run)["finished"] == [2]
     assert without_time(lines(path)) == without_time(second.rows()) == without_time(rows)
 
 
-def test_a_file_of_nothing_but_damage_is_said(package, tmp_path):
-    first = run(package, tmp_path / "runs", seeds=1)
+def test_a_file_of_nothing_but_damage_is_said(run):
+    first = run(seeds=1)
     (first.folder / "rows.jsonl.gz").write_bytes(b"\xff\xfe garbage")
-    events: list[Event] = []
-    run(package, tmp_path / "runs", events, seeds=1)
-    assert kinds(events)["finished"] == [0]
-    assert "discarded 1 unreadable line" in next(event.text for event in events if event.kind == "notice")
+    run(seeds=1)
+    assert kinds(run)["finished"] == [0]
+    assert "discarded 1 unreadable line" in notices(run)[0]
 
 
-def test_figures_that_are_no_longer_drawn_go(package, tmp_path):
-    result = run(package, tmp_path / "runs")
+def test_figures_that_are_no_longer_drawn_go(run):
+    result = run()
     (result.folder / "figures" / "old.svg").write_text("<svg/>")
-    run(package, tmp_path / "runs")
+    run()
     assert [path.name for path in (result.folder / "figures").iterdir()] == ["walk.svg"]
 
 
@@ -393,25 +372,23 @@ def test_a_number_of_another_type_that_is_equal_is_the_preset(package):
 
 
 @pytest.mark.parametrize("late", [True, False])
-def test_what_is_imported_after_an_edit_is_not_recorded(package, tmp_path, late):
+def test_what_is_imported_after_an_edit_is_not_recorded(run, package, late):
     """A module that was loaded before the edit computes as it was, and hours of it are not thrown away."""
     module = folder_of(package) / "late.py"
     module.write_text("X = 1\n")
     lines = [f"        Path({str(module)!r}).write_text('X = 2\\n')"] + [f"        import {package}.late"] * late
     edit(package, "counter/run.py", "        value = config.seed", "\n".join([*lines, "        value = config.seed"]))
     if not late:
-        assert run(package, tmp_path / "runs", seeds=1).seeds == (0,)
+        assert run(seeds=1).seeds == (0,)
         return
     with pytest.raises(LabError, match="the source must stay as it is while a run goes on"):
-        run(package, tmp_path / "runs", seeds=1)
+        run(seeds=1)
 
 
-def test_a_seed_that_a_witness_of_this_source_made_again_is_not_computed_again(package, tmp_path):
-    log = tmp_path / "log"
-    run(package, tmp_path / "results", log=str(log), seeds=2)
+def test_a_seed_that_a_witness_of_this_source_made_again_is_not_computed_again(run, package, tmp_path):
+    run()
     edit(package, "steps.py", "2 * x", "x * 2")
-    (found,) = verify(tmp_path / "results", package)
+    (found,) = verify(tmp_path / "runs", package)
     assert found.witness.outcome == "equal"
-    log.write_text("")
-    run(package, tmp_path / "results", log=str(log), seeds=2)
-    assert sorted(log.read_text().split()) == ["1"]  # the witness made seed 0 alone
+    run()
+    assert kinds(run)["started"] == [1]  # the witness made seed 0 alone

@@ -9,7 +9,6 @@ from claimlab.errors import LabError, UsageError
 from claimlab.running import storage
 from claimlab.running.storage import (
     ensure_file,
-    ensure_writable,
     is_locked,
     locked,
     read_current,
@@ -40,12 +39,6 @@ def test_readers_never_see_half_a_file(tmp_path):
         write_atomically(path, "b" * 1_000_000)
         assert set(reader.read()) == {"a"}  # whoever reads the old file goes on reading the old file
     assert set(path.read_text()) == {"b"}
-
-
-def test_a_folder_below_a_file_is_not_writable(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"should be writable.*--out"):
-        ensure_writable(tmp_path / "file" / "runs")
 
 
 def test_a_file_is_not_written_over_a_folder(tmp_path):

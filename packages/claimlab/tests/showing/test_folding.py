@@ -5,8 +5,6 @@ import pytest
 from claimlab.claims import Needs
 from claimlab.errors import LabError
 from claimlab.experiment import load
-from claimlab.running.execute import execute
-from claimlab.running.plan import plan
 from claimlab.running.runfiles import read_run
 from claimlab.running.storage import locked
 from claimlab.showing import judging
@@ -14,15 +12,6 @@ from claimlab.showing.evidence import labels
 from claimlab.showing.folding import folded, sentences, tallies, tally, verdicts, weighed
 from claimlab.showing.judging import judge_again, judged_again, never_run
 from fake_copies import edit
-
-
-@pytest.fixture
-def run(package, tmp_path):
-    def _run(preset="quick", seeds=2, **overrides):
-        planned = plan(load("counter-walk", package), preset, overrides, seeds, package)
-        return execute(planned, planned.folder(tmp_path / "runs"), 1)
-
-    return _run
 
 
 def of(runs, name):

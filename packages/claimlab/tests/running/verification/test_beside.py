@@ -8,7 +8,6 @@ import pytest
 
 from claimlab.errors import LabError
 from claimlab.experiment import load
-from claimlab.running.execute import execute
 from claimlab.running.plan import Recipe, plan
 from claimlab.running.runfiles import keep, read_run
 from claimlab.running.verification.beside import made_beside
@@ -27,12 +26,11 @@ def committed(package):
 
 
 @pytest.fixture
-def foreign(package, tmp_path):
+def foreign(package, record):
     """A record that another processor made: its rows differ by more than the tolerance from what either source makes here."""
     commit = committed(package)
     edit(package, "steps.py", "2 * x", "2.5 * x")
-    planned = plan(load("counter-walk", package), "quick", {}, 2, package)
-    run = execute(planned, planned.record(tmp_path / "results"))
+    run = record()
     edit(package, "steps.py", "2.5 * x", "2 * x")
     made = run.made[0]
     code = dataclasses.replace(made.code, commit=commit, changes=False)
@@ -84,9 +82,8 @@ def test_what_was_made_in_time_is_compared(foreign, package, tmp_path):
     assert (found.witness.outcome, found.witness.rows) == ("equal", (2, 3))
 
 
-def test_equal_rows_need_no_second_source(package, tmp_path):
-    planned = plan(load("counter-walk", package), "quick", {}, 2, package)
-    execute(planned, planned.record(tmp_path / "results"))
+def test_equal_rows_need_no_second_source(record, package, tmp_path):
+    record()
     (found,) = verify(tmp_path / "results", package, both=True)
     assert (found.witness.outcome, found.witness.beside) == ("equal", None)
 

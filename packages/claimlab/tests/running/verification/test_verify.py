@@ -2,10 +2,6 @@ import dataclasses
 
 import pytest
 
-from claimlab.errors import UsageError
-from claimlab.experiment import load
-from claimlab.running.execute import execute
-from claimlab.running.plan import plan
 from claimlab.running.rowfiles import packed
 from claimlab.running.runfiles import keep, read_run
 from claimlab.running.verification.verify import compare, verify
@@ -110,8 +106,7 @@ def test_a_witness_goes_with_the_rows_that_it_saw(record, package, tmp_path):
     list(verify(tmp_path / "results", package))
     seeds = {seed: rows for seed, rows in run.read().seeds.items() if seed == 1}
     (run.folder / "rows.jsonl.gz").write_bytes(packed(seeds))
-    planned = plan(load("counter-walk", package), "quick", {}, 2, package)
-    assert execute(planned, run.folder).confirmed == ()
+    assert record().confirmed == ()
 
 
 def test_of_seeds_set_apart_each_keeps_its_witness(record, package, tmp_path):
@@ -123,9 +118,8 @@ def test_of_seeds_set_apart_each_keeps_its_witness(record, package, tmp_path):
     third = dataclasses.replace(run.confirmed[0].code, source="1" * 64)  # one of the present source would vouch for seed 0
     one = dataclasses.replace(run.confirmed[0], code=third)
     both = dataclasses.replace(one, seeds=(0, 1))
-    planned = plan(load("counter-walk", package), "quick", {}, 2, package)
     keep(dataclasses.replace(run, made=(other, whose[1]), confirmed=(one, both)))
-    after = execute(planned, run.folder)
+    after = record()
     assert after.confirmed == ()
     (apart,) = (read_run(path.parent) for path in run.folder.glob("older/*/run.json"))
     assert [one.seeds for one in apart.confirmed] == [(0,)]
@@ -142,19 +136,6 @@ def test_what_cannot_be_made_again_is_said_and_the_others_go_on(record, package,
     (folder_of(package) / "walks" / "counter" / "__init__.py").unlink()
     forget(package)
     assert "Found 'counter-walk'" in next(verify(tmp_path / "results", package)).fault
-
-
-def test_a_folder_without_records_is_no_success(tmp_path):
-    with pytest.raises(UsageError, match=r"should be below the folder. Found none in .*\. Name theirs: results"):
-        list(verify(tmp_path, None))
-    with pytest.raises(UsageError, match=r"Records to verify should be in a folder. Found no folder .*nowhere\. Name theirs"):
-        list(verify(tmp_path / "nowhere", None))
-
-
-@pytest.mark.parametrize(("arguments", "sentence"), [({"seeds": 0}, "--seeds should"), ({"minutes": 0.0}, "--minutes should")])
-def test_what_no_witness_can_do(tmp_path, arguments, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        list(verify(tmp_path, None, **arguments))
 
 
 ROW = {"seed": 0, "seconds": 1.0, "step": 1, "loss": 0.5, "method": "mean", "ok": True, "note": None}

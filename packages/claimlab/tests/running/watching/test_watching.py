@@ -17,21 +17,16 @@ from fake_commands import wait_for
 from fake_copies import edit
 
 
-def made(package, out, *, seeds=2, name="counter-walk", on_event=lambda event: None, **overrides):
-    planned = plan(load(name, package), "quick", overrides, seeds, package)
-    return execute(planned, planned.folder(out), 2, on_event)
-
-
-def test_what_is_done_what_failed_and_what_was_confirmed_is_told(package, tmp_path, monkeypatch, capsys):
+def test_what_is_done_what_failed_and_what_was_confirmed_is_told(run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    run = made(package, tmp_path / "runs")
+    made = run()
     with pytest.raises(Exception, match="the walk fell off"):
-        made(package, tmp_path / "runs", mode="raise")
+        run(mode="raise")
     (tmp_path / "runs" / "broken").mkdir()
     (tmp_path / "runs" / "broken" / "run.json").write_text("{")
     broken, done, failed = status(tmp_path / "runs")
     assert (done.state, done.done, done.wanted, done.left, done.words) == ("finished", 2, 2, None, "not confirmed since")
-    assert done.folder == run.folder
+    assert done.folder == made.folder
     assert (failed.state, failed.done, failed.label) == ("failed", 1, "quick, mode raise")
     assert "the walk fell off" in failed.words
     assert (broken.state, str(broken.folder / "run.json") in broken.words) == ("damaged", True)
@@ -43,20 +38,20 @@ def test_what_is_done_what_failed_and_what_was_confirmed_is_told(package, tmp_pa
     assert cli.main(["status", "nowhere"]) == 2
 
 
-def test_what_ends_by_an_error_of_the_experiments_own_has_failed(package, tmp_path, monkeypatch):
+def test_what_ends_by_an_error_of_the_experiments_own_has_failed(run, tmp_path, monkeypatch):
     def draws(*_, **__):
         raise AttributeError("no such column")
 
     monkeypatch.setattr("claimlab.running.execute.judge", draws, raising=True)
     with pytest.raises(AttributeError):
-        made(package, tmp_path / "runs")
+        run()
     (found,) = status(tmp_path / "runs")
     assert (found.state, found.words) == ("failed", "AttributeError: no such column")
 
 
-def test_seeds_that_were_not_asked_for_are_not_counted(package, tmp_path):
-    made(package, tmp_path / "runs", seeds=3)
-    made(package, tmp_path / "runs", seeds=2)
+def test_seeds_that_were_not_asked_for_are_not_counted(run, tmp_path):
+    run(seeds=3)
+    run(seeds=2)
     (found,) = status(tmp_path / "runs")
     assert (found.done, found.wanted) == (2, 2)
 
@@ -86,16 +81,16 @@ def test_the_time_that_is_left_is_told_from_what_was_computed():
     assert Going("walk", "quick", (0, 1), at={}).left is None
 
 
-def test_older_seeds_go_when_that_is_asked_for(package, tmp_path, monkeypatch, capsys):
+def test_older_seeds_go_when_that_is_asked_for(run, package, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    made(package, tmp_path / "runs", seeds=1)
+    run(seeds=1)
     edit(package, "steps.py", "2 * x", "x + x")
-    run = made(package, tmp_path / "runs", seeds=1)
-    (apart,) = (run.folder / "older").iterdir()
+    made = run(seeds=1)
+    (apart,) = (made.folder / "older").iterdir()
     assert cli.main(["clean", "--older", "--dry-run"]) == 0
     assert f"would go  {apart.relative_to(tmp_path)}" in capsys.readouterr().out
     assert apart.is_dir()
-    with locked(run.folder):
+    with locked(made.folder):
         (stays,) = clean(tmp_path / "runs", older=True, half=False, dry_run=False)
     assert "Found another that writes" in stays.why_kept
     assert apart.is_dir()
@@ -103,22 +98,22 @@ def test_older_seeds_go_when_that_is_asked_for(package, tmp_path, monkeypatch, c
     found = json.loads(capsys.readouterr().out)
     assert (found["gone"], found["dry_run"], found["kept"]) == ([str(apart.relative_to(tmp_path))], False, [])
     assert found["bytes"] > 0
-    assert not (run.folder / "older").exists()
-    assert len(run.rows()) == 3
+    assert not (made.folder / "older").exists()
+    assert len(made.rows()) == 3
     assert cli.main(["clean", "runs"]) == 2
     assert "should have --older, --half or both" in capsys.readouterr().err
 
 
-def test_rows_are_loaded_beside_their_settings(package, tmp_path):
-    run = made(package, tmp_path / "runs", steps=2, widths=(1, 2))
-    made(package, tmp_path / "runs", seeds=1, name="drunkard")
+def test_rows_are_loaded_beside_their_settings(run, tmp_path):
+    made = run(steps=2, widths=(1, 2))
+    run(seeds=1, name="drunkard")
     found = runs.table(tmp_path / "runs")
     walk = [row for row in found if row["experiment"] == "counter-walk"]
     assert [(row["seed"], row["step"], row["value"]) for row in walk] == [(0, 0, 0.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
     assert walk[0] | {"seconds": 0} == walk[0] | {
         "experiment": "counter-walk",
         "preset": "quick",
-        "run": run.folder.relative_to(tmp_path / "runs").as_posix(),
+        "run": made.folder.relative_to(tmp_path / "runs").as_posix(),
         "commit": "no commit",
         "config.steps": 2,
         "config.widths": "1,2",
@@ -131,29 +126,31 @@ def test_rows_are_loaded_beside_their_settings(package, tmp_path):
         runs.load(tmp_path, "excel")
 
 
-def test_a_rows_own_column_does_not_hide_where_it_comes_from(package, tmp_path):
-    run = made(package, tmp_path / "runs", seeds=1)
-    rows = {0: [{**row, "run": "mine"} for row in run.recorded()[0]]}
-    store(run, rows)
+def test_a_rows_own_column_does_not_hide_where_it_comes_from(run, tmp_path):
+    made = run(seeds=1)
+    rows = {0: [{**row, "run": "mine"} for row in made.recorded()[0]]}
+    store(made, rows)
     found = runs.table(tmp_path / "runs")[0]
-    assert (found["run"], found["row.run"]) == (run.folder.relative_to(tmp_path / "runs").as_posix(), "mine")
+    assert (found["run"], found["row.run"]) == (made.folder.relative_to(tmp_path / "runs").as_posix(), "mine")
 
 
 @pytest.mark.parametrize(
     "frame", [pytest.param(name, marks=pytest.mark.extra("frames", name)) for name in ("pandas", "polars")]
 )
-def test_rows_are_a_frame(package, tmp_path, frame):
-    made(package, tmp_path / "runs", steps=2)
-    made(package, tmp_path / "runs", seeds=1, name="drunkard")
+def test_rows_are_a_frame(run, tmp_path, frame):
+    run(steps=2)
+    run(seeds=1, name="drunkard")
     found = runs.load(tmp_path / "runs", frame)
     assert len(found) == 4 + 5
     assert sorted(set(found["experiment"])) == ["counter-walk", "drunkard"]
     assert float(found["value"].max()) == 2.0
 
 
-def test_events_are_lines_of_json(package, tmp_path):
+def test_events_are_lines_of_json(run, tmp_path):
+    run(seeds=1)
     with json_lines(tmp_path / "logs" / "events.jsonl") as hear:
-        made(package, tmp_path / "runs", seeds=1, on_event=hear)
+        for event in run.events:
+            hear(event)
     found = [json.loads(line) for line in (tmp_path / "logs" / "events.jsonl").read_text().splitlines()]
     assert [one["kind"] for one in found] == ["started", "advanced", "advanced", "advanced", "finished"]
     assert set(found[1]) >= {"time", "kind", "seed", "fraction", "text", "rows", "seconds"}
