@@ -1,7 +1,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -57,14 +56,11 @@ def test_run_json_is_one_object_and_nothing_else(claimlab):
     assert all(Path(path).exists() and not Path(path).is_absolute() for path in found["artifacts"])
 
 
-def test_a_chatty_experiment_does_not_spoil_the_json(package, tmp_path):
+def test_a_chatty_experiment_does_not_spoil_the_json(command, package, tmp_path):
     edit(package, "counter/run.py", "    odd = config", "    print('chatter')\n    odd = config")
-    code = "import sys; from claimlab.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "run", "counter-walk", "--package", package, "--json", "--out", "runs"]
-    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": ""}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path / "source")
-    assert json.loads(done.stdout)["name"] == "counter-walk"
-    assert "chatter" in done.stderr
+    out, said = command("run", "counter-walk", "--package", package, "--json", "--out", tmp_path / "runs").communicate()
+    assert json.loads(out)["name"] == "counter-walk"
+    assert "chatter" in said
 
 
 def test_help_of_an_experiment_lists_its_fields(claimlab):
@@ -249,15 +245,10 @@ def test_a_fault_of_figures_is_a_sentence(claimlab, package):
     assert "Traceback" not in said
 
 
-def test_a_reader_that_leaves_is_no_failure_to_speak_of():
-    code = "import sys; from claimlab.cli import main; sys.exit(main(['list', '--package', 'fake_experiments']))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-c", code]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+def test_a_reader_that_leaves_is_no_failure_to_speak_of(command):
+    process = command("list", "--package", "fake_experiments")
     process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait(60) == 1
-    process.stderr.close()
+    assert (process.stderr.read(), process.wait(60)) == ("", 1)
 
 
 @pytest.mark.parametrize(("missing", "words"), [("rich.console", ("run", "counter-walk")), ("jinja2", ("report", "runs"))])

@@ -2,23 +2,10 @@ import sys
 
 import pytest
 
-from claimlab import cli
+RUN, SWEEP = ("run", "walker", "--package", "fake_trainings"), ("sweep", "climb", "--package", "fake_sweeps")
 
 
-@pytest.fixture
-def claimlab(tmp_path, monkeypatch, capsys):
-    """Runs a command on the made-up experiments in an empty folder; gives its exit status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def _claimlab(command, *words):
-        name, package = {"run": ("walker", "fake_trainings"), "sweep": ("climb", "fake_sweeps")}[command]
-        status = cli.main([command, name, "--package", package, *words])
-        return status, *capsys.readouterr()
-
-    return _claimlab
-
-
-@pytest.mark.parametrize("command", ["run", "sweep"])
+@pytest.mark.parametrize("command", [RUN, SWEEP])
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -30,13 +17,13 @@ def claimlab(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_engines_and_wishes_that_cannot_be(claimlab, command, words, sentence):
-    status, out, said = claimlab(command, *words)
+    status, out, said = claimlab(*command, *words)
     assert (status, out) == (2, "")
     assert sentence in said
 
 
 def test_without_ray_the_extra_is_named(claimlab, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    status, _, said = claimlab("run", "--on", "ray")
+    status, _, said = claimlab(*RUN, "--on", "ray")
     assert status == 1
     assert said.endswith("Run `pip install 'claimlab[cluster]'`.\n")

@@ -1,3 +1,4 @@
+import functools
 import json
 import sys
 
@@ -9,15 +10,9 @@ from claimlab import cli
 
 
 @pytest.fixture
-def claimlab(tmp_path, monkeypatch, capsys):
+def claimlab(claimlab):
     """Runs `claimlab sweep climb` in an empty folder and gives its exit status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def _claimlab(*words: str):
-        status = cli.main(["sweep", "climb", "--package", "fake_sweeps", *words])
-        return status, *capsys.readouterr()
-
-    return _claimlab
+    return functools.partial(claimlab, "sweep", "climb", "--package", "fake_sweeps")
 
 
 def test_a_sweep_from_the_command_line(claimlab, here, tmp_path):
@@ -58,6 +53,7 @@ def test_help_shows_ranges_without_optuna(claimlab, monkeypatch):
         (["--trials", "0"], "at least one trial"),
         (["--trials", "many"], "should be a whole number"),
         (["--jobs", "0"], "--jobs should be at least 1"),
+        (["--seeds", "0"], "--seeds should be at least 1"),
         (["--preset", "bare"], "Found none of climb for 'bare'"),
         (["--storage", "nowhere"], "A storage should be a URL"),
         (["--sampler", "annealing"], "invalid choice: 'annealing'"),

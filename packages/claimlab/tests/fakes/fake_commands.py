@@ -1,6 +1,7 @@
 """Commands of claimlab in processes of their own, none of which outlives its test, even one that fails."""
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -52,6 +53,11 @@ def asleep(command, package, tmp_path):
 
 def _rows(folder: Path) -> int:
     return max((len(path.read_text().splitlines()) for path in folder.glob("runs/*/*/seed-1.partial.jsonl")), default=0)
+
+
+def full(*_):
+    """What writes where the disk is full."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def alive(pid):

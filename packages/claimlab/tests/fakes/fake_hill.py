@@ -53,5 +53,12 @@ def here(monkeypatch):
     return Here
 
 
+def trials_of(done):
+    """All trials of both methods, as they ended."""
+    return [
+        (one.method, one.number, one.chosen, one.state, one.value) for m in ("up", "down") for one in done.studies.trials(m)
+    ]
+
+
 class Kill(BaseException):
     """Nobody catches it, and nothing is tidied up."""

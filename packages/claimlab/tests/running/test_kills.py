@@ -3,7 +3,6 @@
 ``MECHLEARN_KILLS=1000`` (`make soak`) kills at as many random instants; CI kills at each kind of file once, and at a few more.
 """
 
-import dataclasses
 import json
 import os
 import random
@@ -14,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from claimlab.experiment import load
-from claimlab.running.rowfiles import complete_row
 from claimlab.running.runfiles import read_run
+from fake_commands import wait_for
+from fake_copies import undisturbed
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="finds processes in /proc, which is Linux's")
 
@@ -51,12 +50,12 @@ def run(command, trainings, tmp_path):
     return _run
 
 
-def recorded(out: Path) -> tuple[dict[int, list[dict]], tuple[int, ...]]:
-    """The rows of each seed without their time, and the seeds of which run.json says where they were made."""
+def recorded(out: Path) -> dict[int, list[dict]]:
+    """The rows of each seed without their time; of each, and of no other, run.json says where they were made."""
     (folder,) = (path.parent for path in out.rglob("run.json"))
     run = read_run(folder)
-    rows = {seed: [{**row, "seconds": 0} for row in some] for seed, some in run.recorded().items()}
-    return rows, run.seeds
+    assert set(run.seeds) == run.recorded().keys()
+    return {seed: [{**row, "seconds": 0} for row in some] for seed, some in run.recorded().items()}
 
 
 def leftovers(out: Path) -> list[str]:
@@ -76,62 +75,54 @@ def in_session(leader: int) -> list[int]:
     return found
 
 
-def ended(leader: int, seconds: float = 20.0) -> bool:
-    end = time.monotonic() + seconds
-    while in_session(leader):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
+def ended(process) -> bool:
+    """Whether a command has left no orphan."""
+    return wait_for(lambda: not in_session(process.pid))
 
 
-def undisturbed(package: str, name: str, seeds: int = 2, **settings) -> tuple[dict[int, list[dict]], tuple[int, ...]]:
-    """What a run records that nobody kills, made in this process."""
-    experiment = load(name, package)
-    config = dataclasses.replace(experiment.presets["quick"].config, **settings)
-    rows = {
-        seed: [{**complete_row(row, seed, 0.0), "seconds": 0} for row in experiment.run(dataclasses.replace(config, seed=seed))]
-        for seed in range(seeds)
-    }
-    return rows, tuple(range(seeds))
+@pytest.fixture
+def end(run, tmp_path):
+    """Types a command again, to its end: the rows are those of an undisturbed run, and nothing else is left."""
+
+    def _end(*words: str, wanted: dict[int, list[dict]]) -> str:
+        process = run(*words)
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        assert recorded(tmp_path / "runs") == wanted
+        assert leftovers(tmp_path / "runs") == []
+        return said
+
+    return _end
 
 
-def test_every_kind_of_file_survives_a_kill_at_it(run, trainings, tmp_path):
+def test_every_kind_of_file_survives_a_kill_at_it(run, end, trainings, tmp_path):
     words = ("walker", "--steps", "3")
     wanted = undisturbed(trainings, "walker", steps=3)
     hit = 0
     for fault in AIMED:
         process = run(*words, fault=fault)
         _, said = process.communicate(timeout=60)
-        assert ended(process.pid), f"{fault} left an orphan"
+        assert ended(process)
         assert "No command should end like this" not in said
         hit += process.returncode != 0
         if process.returncode == 0:  # it came to its end before the fault: begin a new run
             assert recorded(tmp_path / "runs") == wanted, fault
             (tmp_path / "runs").rename(tmp_path / f"done-{hit}-{AIMED.index(fault)}")
-    process = run(*words)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert recorded(tmp_path / "runs") == wanted
-    assert leftovers(tmp_path / "runs") == []
+    end(*words, wanted=wanted)
     assert hit >= 8
 
 
-def test_a_network_goes_on_bit_for_bit_after_a_kill(run, trainings, tmp_path):
+def test_a_network_goes_on_bit_for_bit_after_a_kill(run, end, trainings):
     words = ("learner", "--epochs", "3", "--seeds", "1")
     wanted = undisturbed(trainings, "learner", seeds=1, epochs=3)
     process = run(*words, fault="worker before rename .checkpoint.safetensors 8")
     process.communicate(timeout=60)
-    assert (process.returncode, ended(process.pid)) == (1, True)
-    process = run(*words)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert "goes on from its checkpoint" in said
-    assert recorded(tmp_path / "runs") == wanted
+    assert (process.returncode, ended(process)) == (1, True)
+    assert "goes on from its checkpoint" in end(*words, wanted=wanted)
 
 
 @pytest.mark.parametrize("name", ["walker", "learner"] if SOAK else ["walker"])
-def test_random_kills_change_no_row(run, trainings, tmp_path, name):
+def test_random_kills_change_no_row(run, end, trainings, tmp_path, name):
     """Kills and stops at random instants, each after the run has gone on for a while."""
     words = (name, "--pause", "0.02")
     wanted = undisturbed(trainings, name)
@@ -149,19 +140,15 @@ def test_random_kills_change_no_row(run, trainings, tmp_path, name):
             counts[how] += process.returncode != 0
             if how == signal.SIGTERM and process.returncode == 143:
                 assert "stopped by SIGTERM" in said
-        assert ended(process.pid), "an orphan is left"
+        assert ended(process)
         if process.returncode == 0:
             assert recorded(tmp_path / "runs") == wanted
             (tmp_path / "runs").rename(tmp_path / f"done-{kills}-{time.monotonic()}")
-    process = run(*words)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert recorded(tmp_path / "runs") == wanted
-    assert leftovers(tmp_path / "runs") == []
+    end(*words, wanted=wanted)
     print(json.dumps({how.name: number for how, number in counts.items()}), f"{time.monotonic() - start:.0f} s")
 
 
-def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, trainings, tmp_path):
+def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, end, trainings):
     words = ("walker", "--steps", "3")
     wanted = undisturbed(trainings, "walker", steps=3)
     for fault in ("worker full sync .tmp 4", "worker full sync .checkpoint.jsonl 2", "parent full sync .prepared 2"):
@@ -171,10 +158,7 @@ def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, trainings,
         assert "No space left on device" in said.splitlines()[-1]
         assert said.splitlines()[-1].startswith("claimlab: ")
         assert "Traceback" not in said
-    process = run(*words)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert recorded(tmp_path / "runs") == wanted
+    end(*words, wanted=wanted)
 
 
 def test_a_seed_that_does_not_yield_its_earlier_rows_again_is_refused(run, trainings, tmp_path):

@@ -1,6 +1,5 @@
 """`--max-minutes`: a run stops by itself where its state is kept, and the same command goes on."""
 
-import dataclasses
 import json
 import signal
 
@@ -10,9 +9,9 @@ from claimlab.errors import Interrupted
 from claimlab.experiment import load
 from claimlab.running.execute import execute
 from claimlab.running.plan import plan
-from claimlab.running.rowfiles import complete_row
+from claimlab.running.runfiles import find_runs
 from claimlab.running.watching.status import status
-from fake_copies import edit
+from fake_copies import edit, undisturbed
 
 
 def test_a_seed_stops_where_it_is_kept_and_goes_on_to_the_same_rows(trainings, claimlab, tmp_path):
@@ -34,11 +33,8 @@ def test_a_seed_stops_where_it_is_kept_and_goes_on_to_the_same_rows(trainings, c
     found, out, said = claimlab(*words)
     assert found == 0
     assert "goes on from its checkpoint: 1 rows" in said
-    experiment = load("walker", trainings)
-    config = dataclasses.replace(experiment.presets["quick"].config, pause=0.3)
-    rows = execute(it := plan(experiment, "quick", {"pause": 0.3}, 1, trainings), it.folder(tmp_path / "runs")).rows()
-    wanted = [complete_row(row, 0, 0.0) for row in experiment.run(config)]
-    assert [{**row, "seconds": 0} for row in rows] == [{**row, "seconds": 0} for row in wanted]
+    (made,) = find_runs(tmp_path / "runs")
+    assert {0: [{**row, "seconds": 0} for row in made.rows()]} == undisturbed(trainings, "walker", 1)
 
 
 def test_a_seed_that_keeps_nothing_comes_to_its_end_and_no_other_begins(package, tmp_path):

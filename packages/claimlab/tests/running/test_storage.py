@@ -16,16 +16,13 @@ from claimlab.running.storage import (
     write_atomically,
     write_together,
 )
+from fake_commands import full
 
 
 def test_a_failed_write_leaves_the_old_content(tmp_path, monkeypatch):
     path = tmp_path / "claims.json"
     write_atomically(path, "old")
-
-    def full_disk(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full_disk)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
@@ -85,9 +82,6 @@ def test_a_lock_that_may_not_be_written_says_whether_it_is_held(tmp_path, monkey
 
 
 def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
-    def full(_):
-        raise OSError(28, "No space left on device")
-
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left on device") as raised:
         write_together(tmp_path, {"rows.jsonl.gz": b"rows"})

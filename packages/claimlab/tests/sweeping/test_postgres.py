@@ -15,6 +15,7 @@ pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab
 from claimlab import Choice, LabError
 from claimlab.sweeping.search import Means, search
 from claimlab.sweeping.studies import open_storage
+from fake_hill import trials_of
 
 pytestmark = pytest.mark.extra("postgres", "pgserver", "psycopg")
 
@@ -51,20 +52,14 @@ def collected():
     gc.collect()
 
 
-def found(done):
-    return [
-        (one.method, one.number, one.chosen, one.state, one.value) for m in ("up", "down") for one in done.studies.trials(m)
-    ]
-
-
 def test_a_study_is_the_same_there_as_in_a_journal(hill, here, tmp_path, url):
     plan = hill(trials=6, draws=("tpe", "median"))
     there = search(plan, tmp_path / "there", Means(1, storage=url))
     journal = search(plan, tmp_path / "journal", Means(1))
-    assert found(there) == found(journal)
+    assert trials_of(there) == trials_of(journal)
     assert not (tmp_path / "there" / "journal.jsonl").exists()
     tried = len(here.tried)
-    assert found(search(plan, tmp_path / "there", Means(1, storage=url))) == found(there)
+    assert trials_of(search(plan, tmp_path / "there", Means(1, storage=url))) == trials_of(there)
     assert len(here.tried) == tried
 
 
@@ -107,7 +102,5 @@ def test_commands_share_one_budget_and_one_that_is_killed_loses_nothing(start, h
     assert all(one["complete"] + one["failed"] + one["running"] == 2 for answer in answers for one in answer["methods"])
     assert [one["complete"] + one["failed"] for one in json.loads(last)["methods"]] == [2, 2], said
     for one in json.loads(last)["methods"]:
-        assert (one["best"]["chosen"], one["best"]["value"]) == (
-            expected.best(one["method"]).chosen,
-            expected.best(one["method"]).value,
-        )
+        best = expected.best(one["method"])
+        assert (one["best"]["chosen"], one["best"]["value"]) == (best.chosen, best.value)

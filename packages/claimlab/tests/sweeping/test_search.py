@@ -8,20 +8,14 @@ import pytest
 
 pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
-from claimlab import LabError, UsageError
+from claimlab import LabError
 from claimlab.running.provenance.source_tree import Code
 from claimlab.sweeping import search as searching
 from claimlab.sweeping.outcome import outcomes
 from claimlab.sweeping.report import figures
 from claimlab.sweeping.search import Means, search
-from fake_hill import Kill
+from fake_hill import Kill, trials_of
 from fake_sweeps.hills.climb.run import Config
-
-
-def trials_of(done):
-    return [
-        (one.method, one.number, one.chosen, one.state, one.value) for m in ("up", "down") for one in done.studies.trials(m)
-    ]
 
 
 def test_the_best_setting_runs_on_fresh_seeds(hill, here, tmp_path):
@@ -106,12 +100,6 @@ def test_trials_that_lag_behind_are_pruned(hill, here, tmp_path):
     assert pruned
     assert all(one.number >= 5 for one in pruned)
     assert done.best("up").state == "complete"
-
-
-@pytest.mark.parametrize("words", [{"jobs": 0}, {"seeds": 0}])
-def test_means_that_cannot_be(words):
-    with pytest.raises(UsageError, match="should be at least 1"):
-        Means(**words)
 
 
 def test_others_trials_are_waited_for_by_nobody(hill, here, tmp_path):

@@ -6,6 +6,7 @@ from claimlab import checkpoint
 from claimlab.errors import LabError
 from claimlab.running.checkpoints import files
 from claimlab.running.checkpoints.files import Journal, files_of, previous
+from fake_commands import full
 
 
 def kept(keeper, steps, name="loop"):
@@ -74,9 +75,6 @@ def test_parts_and_their_loops_keep_their_values_apart(keeper):
 def test_a_full_disk_loses_no_entry(tmp_path, monkeypatch):
     journal = Journal(tmp_path / "seed-0-aaaaaa.checkpoint.safetensors")
     before = journal.add(["a"])
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr(files.os, "fsync", full)

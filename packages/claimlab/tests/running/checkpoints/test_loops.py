@@ -11,6 +11,7 @@ from claimlab.errors import LabError
 from claimlab.experiment import load
 from claimlab.running.checkpoints import files, loops
 from claimlab.running.checkpoints.files import previous, read
+from fake_commands import full
 
 
 def rows_of(experiment, config, until=None):
@@ -260,10 +261,6 @@ def test_a_foreign_checkpoint_is_named_and_not_used(keeper, other, sentence):
 
 def test_a_full_disk_keeps_the_last_good_state(keeper, monkeypatch):
     path = kept(keeper, "a")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
     with monkeypatch.context() as patched:
         patched.setattr(files, "write_atomically", full)
         keeper()

@@ -1,6 +1,5 @@
 """Runs and sweeps on a real cluster of two nodes, with workers killed while they train."""
 
-import dataclasses
 import functools
 import json
 import os
@@ -14,9 +13,8 @@ import pytest
 
 import fake_commands
 import ray_nodes
-from claimlab.experiment import load
-from claimlab.running.rowfiles import complete_row
 from claimlab.running.runfiles import find_runs
+from fake_copies import undisturbed
 
 pytestmark = [
     pytest.mark.extra("cluster", "ray"),
@@ -83,14 +81,6 @@ def workers(title: str) -> set[int]:
     return found
 
 
-def undisturbed(seeds, **settings) -> list[dict]:
-    """The rows of a run that nobody kills, made in this process."""
-    experiment = load("walker", "fake_trainings")
-    config = dataclasses.replace(experiment.presets["quick"].config, **settings)
-    configs = {seed: dataclasses.replace(config, seed=seed) for seed in range(seeds)}
-    return [{**complete_row(row, seed, 0.0), "seconds": 0} for seed, one in configs.items() for row in experiment.run(one)]
-
-
 @pytest.mark.parametrize("every", [0, 20], ids=["goes on from its checkpoint", "begins at its first row"])
 def test_a_seed_whose_worker_is_killed_is_begun_again(claimlab, address, tmp_path, every):
     words = ("run", "walker", "--package", "fake_trainings", "--pause", "0.3", "--steps", "4", "--seeds", "2")
@@ -112,13 +102,10 @@ def test_a_seed_whose_worker_is_killed_is_begun_again(claimlab, address, tmp_pat
     assert int(again["text"].rpartition(" ")[2]) != pid
     assert ("goes on from its checkpoint" in said) == (every == 0)
     (run,) = find_runs(tmp_path / "runs")
-    assert [{**row, "seconds": 0} for row in run.rows()] == undisturbed(2, steps=4)
+    found = {seed: [{**row, "seconds": 0} for row in rows] for seed, rows in run.recorded().items()}
+    assert found == undisturbed("fake_trainings", "walker", steps=4)
     assert run.made[0].machine.threads in (None, 1)
-    assert sorted(path.name for path in run.folder.iterdir() if path.name != ".lock") == [
-        "claims.json",
-        "rows.jsonl.gz",
-        "run.json",
-    ]
+    assert {path.name for path in run.folder.iterdir()} == {".lock", "claims.json", "rows.jsonl.gz", "run.json"}
     wait_for(lambda: not workers("walker"))
 
 
