@@ -49,7 +49,7 @@ def test_a_terminal_gets_bars_with_method_seed_accuracy_and_time_left(monkeypatc
     with progress("toy", 3, stream) as on_event:
         for event in STORY[:6]:
             on_event(event)
-        on_event._progress.refresh()  # now, not at the next tick
+        on_event.shown.refresh()  # now, not at the next tick
         shown = stream.getvalue()
         for event in STORY[6:]:
             on_event(event)

@@ -135,14 +135,7 @@ def load_package(top: str) -> str:
 
 
 def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = None) -> list[Row]:
-    """Run a benchmark; say on stderr what is under way.
-
-    Args:
-        bench: which.
-        preset: "full" or "quick".
-        words: `--field value` of its own settings.
-        out: a file for its rows, rewritten whenever a row is done, so that a run that is stopped has recorded what it measured.
-    """
+    """Run a benchmark; rows are written to `out` as they are made, and stderr says what is under way."""
     from claimlab.cli.benchrows import measured_here, write_results  # noqa: PLC0415
     from claimlab.running.storage import ensure_file  # noqa: PLC0415
 

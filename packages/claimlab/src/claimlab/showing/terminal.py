@@ -36,7 +36,8 @@ def progress(name: str, seeds: int, stream: Stream = None) -> Generator[OnEvent,
     """Show the events of a run on a stream: bars on a terminal, lines elsewhere."""
     target = stream or sys.stderr
     if target.isatty():
-        with Bars(name, seeds, target) as bars:
+        bars = Bars(name, seeds, target)
+        with bars.shown:
             yield bars
     else:
         yield Lines(name, seeds, target)
@@ -72,23 +73,11 @@ class Lines:
             print(plain(line) + f" ({self.done} of {self.seeds})" * ended, file=self.stream, flush=True)
 
 
-@dataclass
-class _Seed:
-    task: TaskID
-    fraction: float = 0.0
-
-
 class Bars:
-    """A bar for each running seed and one for them all, each with the time that is left.
-
-    Args:
-        name: the experiment's.
-        seeds: how many seeds the run has.
-        stream: a terminal.
-    """
+    """A bar for each running seed and one for them all, each with the time that is left."""
 
     def __init__(self, name: str, seeds: int, stream: Stream) -> None:
-        self._progress = Progress(
+        self.shown = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             TextColumn("{task.percentage:>3.0f} %"),
@@ -98,46 +87,35 @@ class Bars:
             transient=True,
         )
         self._name, self._seeds = name, seeds
-        self._running: dict[int, _Seed] = {}
+        self._shares: dict[int, float] = {}
+        self._running: dict[int, TaskID] = {}
         self._done, self._computed, self._start = 0, 0.0, time.monotonic()
-        self._total = self._progress.add_task(f"[bold]{name}[/bold]", total=seeds, left="", text=f"0 of {seeds} seeds")
-
-    def __enter__(self) -> Bars:
-        """Start drawing."""
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take the bars off the terminal; the lines above them stay."""
-        self._progress.stop()
+        self._total = self.shown.add_task(f"[bold]{name}[/bold]", total=seeds, left="", text=f"0 of {seeds} seeds")
 
     def __call__(self, event: Event) -> None:
         """Move the bars."""
         if event.kind == "started" and event.seed is not None:
-            task = self._progress.add_task(f"  seed {event.seed}", total=1.0, left="", text="starting")
-            self._running[event.seed] = _Seed(task)
+            self._running[event.seed] = self.shown.add_task(f"  seed {event.seed}", total=1.0, left="", text="starting")
         elif event.kind == "advanced" and event.seed is not None:
-            self._advance(self._running[event.seed], event)
+            share = self._shares[event.seed] = min(max(float(event.fraction or 0.0), 0.0), 1.0)
+            left = duration(event.seconds / share - event.seconds) + " left" if share else ""
+            self.shown.update(self._running[event.seed], completed=share, left=left, text=plain(event.text))
         elif event.seed in self._running and event.kind not in ("again", "notice"):
-            self._progress.remove_task(self._running.pop(event.seed).task)
+            self.shown.remove_task(self._running.pop(event.seed))
+            self._shares.pop(event.seed, None)
         self._done += event.kind in ("finished", "reused")
         self._computed += event.kind == "finished"
         if line := _told(self._name, event):
-            self._progress.console.print(plain(line), markup=False, highlight=False)
+            self.shown.console.print(plain(line), markup=False, highlight=False)
         self._show_total()
 
-    def _advance(self, seed: _Seed, event: Event) -> None:
-        seed.fraction = min(max(float(event.fraction or 0.0), 0.0), 1.0)
-        left = duration(event.seconds / seed.fraction - event.seconds) + " left" if seed.fraction else ""
-        self._progress.update(seed.task, completed=seed.fraction, left=left, text=plain(event.text))
-
     def _show_total(self) -> None:
-        going = sum(seed.fraction for seed in self._running.values())
+        going = sum(self._shares.values())
         computed, elapsed = self._computed + going, time.monotonic() - self._start
         remaining = self._seeds - self._done - going
         left = f"{duration(elapsed / computed * remaining)} left" if computed > 0.01 else ""
         words = f"{self._done} of {self._seeds} seeds"
-        self._progress.update(self._total, completed=self._done + going, left=left, text=words)
+        self.shown.update(self._total, completed=self._done + going, left=left, text=words)
 
 
 def table(*headings: str, title: str = "", whole: Collection[str] = ()) -> Table:

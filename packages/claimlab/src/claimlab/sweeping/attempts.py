@@ -12,7 +12,7 @@ from claimlab.errors import LabError
 from claimlab.rows import Row
 from claimlab.running.workers.local import Engine, Worker, ready
 from claimlab.running.workers.worker import Event, Job, work
-from claimlab.sweeping.plan import viewed
+from claimlab.sweeping.plan import single
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def attempts(
     The next one is asked for when a process is free, after the last one's end was heard of.
     """
     running: list[tuple[Worker, Attempt[T]]] = []
-    main, left = functools.partial(work, seen=viewed(preset)), True
+    main, left = functools.partial(work, seen=functools.partial(single, preset=preset)), True
     try:
         while True:
             while left and len(running) < engine.width:

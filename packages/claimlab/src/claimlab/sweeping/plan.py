@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -109,11 +108,6 @@ def single(experiment: Experiment[Any], preset: str) -> Experiment[Any]:
     }
     ranges = {preset: experiment.ranges[preset]}
     return dataclasses.replace(experiment, presets=presets, run=one.run, claims=(), progress=None, ranges=ranges)
-
-
-def viewed(preset: str) -> functools.partial[Experiment[Any]]:
-    """Return `single` for a worker process, which imports it."""
-    return functools.partial(single, preset=preset)
 
 
 def sweep(

@@ -67,12 +67,7 @@ def _fates(trials: list[Trial]) -> str:
 
 
 class Lines:
-    """One line for each trial that ends, each training on a fresh seed, and each notice.
-
-    Args:
-        sweep: what is searched.
-        stream: where to write.
-    """
+    """One line for each trial that ends, each training on a fresh seed, and each notice."""
 
     def __init__(self, sweep: Sweep, stream: Stream) -> None:
         self._sweep, self._stream = sweep, stream

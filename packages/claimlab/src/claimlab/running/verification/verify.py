@@ -199,13 +199,9 @@ def _made_again(
 
 @dataclass(frozen=True)
 class Comparison:
-    """What lies between recorded rows and those made again.
+    """What lies between recorded rows and those made again: how many are in both, and are recorded; the greatest difference.
 
-    Args:
-        compared: how many rows there were in both.
-        recorded: how many are recorded of the seeds.
-        difference: the greatest of two numbers, as a share of the larger; None where something else than numbers differs.
-        where: the first row and column that differ, with both values.
+    It is a share of the larger number, None where something else than numbers differs; `where` names the first, with both.
     """
 
     compared: int
@@ -223,10 +219,7 @@ class Comparison:
 def compare(recorded: Mapping[int, Sequence[Row]], made: Mapping[int, Sequence[Row]], finished: Collection[int]) -> Comparison:
     """Compare rows but for their `seconds`, and for columns that came since: all that is recorded must be found again.
 
-    Args:
-        recorded: of each seed.
-        made: of some of these seeds.
-        finished: the seeds that were made whole: they must have as many rows as were recorded.
+    Seeds that are finished must have as many rows as were recorded.
     """
     differences: list[tuple[float | None, str]] = []
     for seed, rows in made.items():

@@ -47,11 +47,7 @@ class Wish:
 
 @contextlib.contextmanager
 def cluster(wish: Wish) -> Generator[Engine, None, None]:
-    """Compute seeds and trials on a Ray cluster, as many at once as it has room for.
-
-    Args:
-        wish: what each is to have; where the cluster is.
-    """
+    """Compute seeds and trials on a Ray cluster, as many at once as it has room for."""
     import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `cluster`
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
 
@@ -110,13 +106,7 @@ RETRIES = 3
 
 
 class Tasks:
-    """The tasks of a command, and a thread that hands each worker's letters to whoever waits for them.
-
-    Args:
-        ray: the module.
-        office: the actor that keeps letters.
-        wish: what a task is to have, in Ray's words.
-    """
+    """The tasks of a command, and a thread that hands each worker's letters to whoever waits for them."""
 
     def __init__(self, ray: Any, office: Any, wish: dict[str, float]) -> None:  # noqa: ANN401
         self._ray, self._office = ray, office
