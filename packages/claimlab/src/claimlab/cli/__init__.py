@@ -59,14 +59,7 @@ class Program:
         return {**COMMANDS, **self.further}
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        """Run one command.
-
-        Args:
-            argv: the words after the program's name; those of the process if None.
-
-        Returns:
-            The exit status.
-        """
+        """Run one command, by default that of the process's own words, and return its exit status."""
         words = [*(sys.argv[1:] if argv is None else argv)]
         with stoppable(), printable():
             return self._main(words)

@@ -27,15 +27,12 @@ if TYPE_CHECKING:
 
 
 def complain(error: BaseException, words: Sequence[str], program: str) -> int:
-    """Say on stderr why a command failed, and on stdout too where JSON was asked for.
+    """Say on stderr why a command failed, on stdout too where JSON was asked for, and return its exit status.
 
     Args:
         error: what ended the command; it is being handled.
         words: the command's; `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
         program: what was typed before them.
-
-    Returns:
-        The exit status.
     """
     sentence, status = _sentence(error)
     with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts

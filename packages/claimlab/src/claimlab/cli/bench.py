@@ -28,7 +28,6 @@ from claimlab.rows import Row
 from claimlab.running.provenance.source_tree import folder_of
 
 SENTENCE = "measure time and memory beside plain backpropagation and other packages"
-"""What the command does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -94,10 +93,6 @@ def names(where: Path) -> list[str]:
 
 def load(name: str, top: str) -> Bench:
     """Import a benchmark.
-
-    Args:
-        name: as the command line writes it.
-        top: the top-level package whose benchmark it is.
 
     Raises:
         UsageError: if there is no such benchmark.

@@ -9,7 +9,6 @@ from claimlab.cli.answers import print_json, shown
 from claimlab.cli.options import directory_argument, helped, refuse
 
 SENTENCE = "remove what another source made, or what was left half"
-"""What the command does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

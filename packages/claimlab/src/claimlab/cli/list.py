@@ -17,7 +17,6 @@ from claimlab.errors import UsageError
 from claimlab.experiment import listing
 
 SENTENCE = "what there is to run"
-"""What the command does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -112,11 +112,12 @@ def helped(options: argparse.Namespace) -> bool:
     return options.help
 
 
-def nameless(options: argparse.Namespace, noun: str, known: str) -> int:
+def nameless(options: argparse.Namespace) -> int:
     """Show the help of a command without a name where that was asked for; else raise an error."""
     if helped(options):
         return 0
-    raise UsageError(f"{options.parser.prog} should be given the name of {noun}. Found none. {known}")
+    found = "Found none. The command list shows them"
+    raise UsageError(f"{options.parser.prog} should be given the name of an experiment. {found}.")
 
 
 def refuse(rest: Sequence[str]) -> None:

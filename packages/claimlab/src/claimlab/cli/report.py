@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from claimlab.running.run import Run
 
 SENTENCE = "write the report of a folder of runs"
-"""What the command does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -67,10 +66,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def run_json(run: Run, checked: bool) -> dict[str, Any]:
     """Return one run in the answer of `report --json`; `checked` says whether its verdicts were computed from its rows."""
-    from claimlab.showing.evidence import confirmed_commits, made_commits, whole  # noqa: PLC0415
+    from claimlab.showing.evidence import whole  # noqa: PLC0415
 
     recipe = run.recipe
-    evidence = {"made": made_commits(run), "confirmed": confirmed_commits(run)}
+    commits = {"made": run.made, "confirmed": [one for one in run.confirmed if one.outcome != "differs"]}
+    evidence = {key: list(dict.fromkeys(one.code.commit for one in some if one.code.commit)) for key, some in commits.items()}
     return {
         "name": recipe.name,
         "preset": recipe.preset,

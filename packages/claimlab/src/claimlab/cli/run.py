@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from claimlab.running.workers.worker import Event, OnEvent
 
 SENTENCE = "compute an experiment, or go on where a run was stopped"
-"""What the command does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +58,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plan, execute and show."""
     if options.name is None:
-        return nameless(options, "an experiment", "The command list shows them.")
+        return nameless(options)
     package_ = package(options)
     experiment = load(options.name, package_)
     if helped(options):

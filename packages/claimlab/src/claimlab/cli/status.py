@@ -10,7 +10,6 @@ from claimlab.cli.answers import print_json, shown
 from claimlab.cli.options import directory_argument, helped, refuse
 
 SENTENCE = "what runs, what is done, what failed and why"
-"""What the command does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

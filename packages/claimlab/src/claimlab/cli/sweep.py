@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from claimlab.sweeping.search import Done
 
 SENTENCE = "search an experiment's settings, as many trials for every method, on validation rows"
-"""What the command does."""
 
 OPTIONS = (
     "preset", "trials", "sampler", "pruner", "seeds", "jobs", "out", "storage", "take_over",
@@ -54,7 +53,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plan, search and show."""
     if options.name is None:
-        return nameless(options, "an experiment", "The command list shows them.")
+        return nameless(options)
     where = package(options)
     experiment = load(options.name, where)
     if helped(options):

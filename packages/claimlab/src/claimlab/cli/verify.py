@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from claimlab.running.verification.verify import Found
 
 SENTENCE = "make the first seeds of records again and compare"
-"""What the command does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

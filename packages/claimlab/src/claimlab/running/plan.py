@@ -122,18 +122,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What was run, in words that need no experiment.
-
-    Args:
-        name: the experiment's.
-        title: what it finds out.
-        reproduces: what of which text.
-        package: where it was found.
-        preset: where its config started from.
-        config: all of its fields, for the first seed.
-        settings: the same for readers: name, value, whether it was changed, and its sentence.
-        command: what makes the same rows.
-    """
+    """What was run, in words that need no experiment; `config` is that of the first seed."""
 
     name: str
     title: str

@@ -126,12 +126,9 @@ def _again(witness: Witness) -> bool:
 
 
 def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bool, on_event: OnEvent) -> Run:
-    """Move the seeds of other sources out of `seeds`, each source's to a folder below the run's, or say that they are kept.
+    """Move the seeds of each other source to a folder below the run's, or say that they are kept; return the run that is left.
 
     Those that the present source made, and that were moved when another one's turn came, are moved back.
-
-    Returns:
-        The run that is left.
     """
     others = of_other_sources(run, code)
     for source in sorted(set(others.values())):
@@ -187,11 +184,7 @@ def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path, on_event:
 
 
 def store(run: Run, seeds: Mapping[int, Sequence[Row]]) -> Run:
-    """Write a run and its rows as one: rows that `run.json` knows nothing of would be evidence of nobody.
-
-    Returns:
-        The run, with the sums of its rows.
-    """
+    """Write a run and its rows as one, or rows would be evidence of nobody; return the run with their sums."""
     stored = replace(run, sums=sums_of(seeds))
     write_together(run.folder, {**written(stored), ROWS: packed(seeds)})
     return stored

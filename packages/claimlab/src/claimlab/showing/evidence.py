@@ -115,14 +115,3 @@ def witness_words(witness: Witness, seeds: int) -> str:
 def older_words(run: Run) -> str:
     """Return which of the judged seeds another source made than the one that judged, empty where none."""
     return f"seed{'s' * (len(run.older) != 1)} {numerals(run.older)} by an older source" if run.older else ""
-
-
-def made_commits(run: Run) -> list[str]:
-    """Return the commits that made a run."""
-    return list(dict.fromkeys(one.code.commit for one in run.made if one.code.commit))
-
-
-def confirmed_commits(run: Run) -> list[str]:
-    """Return the commits at which a witness found the run's rows again."""
-    found = (one.code.commit for one in run.confirmed if one.outcome != "differs")
-    return list(dict.fromkeys(commit for commit in found if commit))

@@ -18,13 +18,7 @@ AT_SIZE = ("paper", "faithful", "printed-")
 
 @dataclass(frozen=True)
 class Said:
-    """What one run says of a claim.
-
-    Args:
-        run: which.
-        claim: as it judged it.
-        scale: what the run is called among those of its experiment.
-    """
+    """What one run says of a claim; `scale` is what it is called among those of its experiment."""
 
     run: Run
     claim: JudgedClaim
@@ -131,11 +125,7 @@ def _beside(one: Folded, known: Known) -> Folded:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with its cells: what it says of one body, world or learner, and of others.
-
-    Args:
-        cells: the claim itself, then the claims that are cells of it.
-    """
+    """A sentence with its cells, itself first: what it says of one body, world or learner, and of others."""
 
     cells: tuple[Folded, ...]
 

@@ -23,15 +23,12 @@ from claimlab.showing.rendering import render
 
 
 def write_report(directory: Path, path: Path | None = None, found: Checked | None = None) -> Path:
-    """Write an HTML file from every finished run below a folder.
+    """Write an HTML file from every finished run below a folder, and return its path.
 
     Args:
         directory: the folder of runs; a report over recorded ones leaves it as it is if `path` is elsewhere.
         path: the file; `DIRECTORY/report.html` if None.
         found: its runs, checked; those that lie there, unchecked and with nothing imported, if None.
-
-    Returns:
-        The report's path.
     """
     found = found or checked(find_runs(directory), None)
     if not found.runs:

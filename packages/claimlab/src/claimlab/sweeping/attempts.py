@@ -19,16 +19,7 @@ T = TypeVar("T")
 
 @dataclass
 class Attempt(Generic[T]):
-    """One training under way, or at its end.
-
-    Args:
-        what: is tried.
-        job: its worker's.
-        rows: so far.
-        state: where it is.
-        why: it failed.
-        seconds: since it started.
-    """
+    """One training under way, or at its end."""
 
     what: T
     job: Job

@@ -28,12 +28,14 @@ class Range(Protocol):
     @property
     def words(self) -> str: ...  # noqa: D102
     def grid(self) -> Sequence[Scalar]: ...  # noqa: D102
-    def fields(self, name: str, value: Any) -> dict[str, Any]: ...  # noqa: ANN401, D102  # a scalar, or what an option holds
+    def fields(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401, D102  # a scalar, or what an option holds
+        return {name: value}
+
     def value_in(self, name: str, config: Any) -> Scalar: ...  # noqa: ANN401, D102  # any Config
 
 
 @dataclass(frozen=True)
-class _Interval:
+class _Interval(Range):
     low: float | int
     high: float | int
 
@@ -42,9 +44,6 @@ class _Interval:
             raise ValueError(f"A range should have two finite ends. Found {self.low!r} and {self.high!r}. Pass two.")
         if self.low >= self.high:
             raise ValueError(f"A range should begin below its end. Found {self.low!r} and {self.high!r}. Widen it.")
-
-    def fields(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401
-        return {name: value}
 
     def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401
         value = _only(getattr(config, name))
@@ -121,7 +120,7 @@ class Whole(_Interval):
 
 
 @dataclass(frozen=True, init=False)
-class Choice:
+class Choice(Range):
     """One of some values.
 
     Args:
@@ -150,10 +149,6 @@ class Choice:
         """Return all of them."""
         return self.values
 
-    def fields(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401
-        """Return the value as the field's."""
-        return {name: value}
-
     def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401
         """Return the value that a config has.
 
@@ -167,7 +162,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Range):
     """One of some groups of fields that belong together, each under a name: settings that are never combined.
 
     Args:

@@ -29,11 +29,7 @@ COLUMNS = 3
 
 
 def write_report(done: Done, found: list[Outcome], command: str) -> tuple[Path, list[Path]]:
-    """Write `report.html` and `figures/` into a sweep's folder.
-
-    Returns:
-        The report's path, and the figures'.
-    """
+    """Write `report.html` and `figures/` into a sweep's folder, and return their paths."""
     (done.folder / "figures").mkdir(exist_ok=True)
     paths, pictures = list[Path](), list[dict[str, str]]()
     for name, figure in figures(done, found).items():

@@ -37,13 +37,7 @@ OWNER = "owner"
 
 @dataclass(frozen=True)
 class Fresh:
-    """A method's best setting on a fresh seed.
-
-    Args:
-        trial: the best.
-        seed: from 100 on.
-        rows: all of them.
-    """
+    """A method's best setting on a fresh seed, one from 100 on, and all of its rows."""
 
     trial: Trial
     seed: int
@@ -73,14 +67,9 @@ OnNews = Callable[[News], None]
 
 @dataclass(frozen=True)
 class Done:
-    """A sweep whose budget is spent, as far as this process may spend it.
+    """A sweep whose budget is spent, as far as this process may spend it: `waiting` are trials that another one computes.
 
-    Args:
-        sweep: what was searched.
-        folder: its.
-        studies: with all trials.
-        fresh: the best settings on fresh seeds; none while others compute trials.
-        waiting: trials that another process computes.
+    While there are some, no best setting is run on fresh seeds.
     """
 
     sweep: Sweep

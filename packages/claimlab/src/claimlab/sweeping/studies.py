@@ -114,14 +114,7 @@ class Trial:
 
 
 class Studies:
-    """A sweep's studies, one a method.
-
-    Args:
-        sweep: what is searched.
-        storage: as `open_storage` gives it.
-        source: digest of the source tree.
-        owner: of the trials that are claimed.
-    """
+    """A sweep's studies, one a method."""
 
     def __init__(self, sweep: Sweep, storage: BaseStorage, source: str, owner: str) -> None:
         import optuna  # noqa: PLC0415
@@ -188,11 +181,7 @@ class Studies:
         return None
 
     def reported(self, trial: Trial, step: int, value: float) -> bool:
-        """Note what a trial has come to.
-
-        Returns:
-            Whether it may go on.
-        """
+        """Note what a trial has come to, and return whether it may go on."""
         frozen = self._frozen(trial)
         self._storage.set_trial_intermediate_value(frozen._trial_id, step, value)  # pyright: ignore[reportPrivateUsage] # no other way
         study = self._studies[trial.method]

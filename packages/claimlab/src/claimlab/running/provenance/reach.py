@@ -83,11 +83,7 @@ FIELDS = ("run", "presets", "ranges")
 
 @dataclass(frozen=True)
 class Modules:
-    """The modules of some top-level packages.
-
-    Args:
-        folders: where each lies, by its name.
-    """
+    """The modules of some top-level packages, of which `folders` says where they lie."""
 
     folders: tuple[tuple[str, Path], ...]
 

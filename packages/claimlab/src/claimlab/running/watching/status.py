@@ -119,17 +119,9 @@ def _write(path: Path, going: Going) -> None:
 
 @dataclass(frozen=True)
 class Status:
-    """What can be said of a run.
+    """What can be said of a run: how many seeds it has and is to have, the seconds left where somebody knows.
 
-    Args:
-        folder: the run's.
-        name: the experiment's, "" where its files are unreadable.
-        label: preset, and what differs from it.
-        state: how it ended, or that it runs.
-        done: how many seeds are recorded.
-        wanted: how many it is to have.
-        left: seconds, of one that runs; None where nobody knows.
-        words: of one that runs, where it is; of one that failed, why; of one that is finished, who has seen it made again.
+    The words say where one that runs is, why one failed, or who has seen a finished one made again.
     """
 
     folder: Path

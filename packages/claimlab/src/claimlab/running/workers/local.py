@@ -52,12 +52,7 @@ class Worker(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """Where work is done.
-
-    Args:
-        start: starts a worker for a job.
-        width: how many workers at once.
-    """
+    """Where work is done: what starts a worker for a job, and how many there are at once."""
 
     start: Callable[[Job, Main], Worker]
     width: int

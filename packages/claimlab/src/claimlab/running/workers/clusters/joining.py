@@ -181,19 +181,11 @@ def _first_line(error: Exception) -> str:
 
 @dataclass(eq=False)
 class Remote:
-    """A worker on a cluster, as its parent sees it.
-
-    Args:
-        job: what it does.
-        connection: where what it says comes in.
-        sender: the other end of that; it is closed with the last that holds it, which may be the thread that delivers.
-        task: Ray's.
-        tasks: whose it is one of.
-    """
+    """A worker on a cluster, as its parent sees it."""
 
     job: Job
     connection: Any
-    sender: Any
+    sender: Any  # the last that holds it closes it, which may be the thread that delivers
     task: Any
     tasks: Tasks
     _attempt: str = ""
