@@ -41,11 +41,6 @@ def test_an_experiment_is_loaded_under_its_name(package, name):
     assert experiment.config is type(experiment.presets["quick"].config)
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(package):
-    with pytest.raises(UsageError, match="Did you mean counter-walk"):
-        load("counter-wlak", package)
-
-
 @pytest.mark.parametrize("name", ["nobody_has_it", "nobody.has.it", "json.decoder"])
 def test_a_package_that_is_none(name):
     with pytest.raises(UsageError, match=f"Found none named '{name}'"):

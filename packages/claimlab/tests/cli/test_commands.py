@@ -16,19 +16,9 @@ def test_list(claimlab):
     status, out, error = claimlab("list")
     assert (status, out.splitlines()[:2], error) == (0, titles, "")
     status, out, _ = claimlab("list", "--json")
-    assert (status, json.loads(out)) == (
-        0,
-        {
-            "experiments": [
-                {
-                    "name": "counter-walk",
-                    "title": "Counting: a walk that each seed starts elsewhere.",
-                    "reproduces": "Figure 0 of no thesis.",
-                },
-                {"name": "drunkard", "title": "A walk that each seed draws.", "reproduces": "nothing"},
-            ]
-        },
-    )
+    counter, drunkard = json.loads(out)["experiments"]
+    assert (status, counter["name"], counter["reproduces"]) == (0, "counter-walk", "Figure 0 of no thesis.")
+    assert drunkard == {"name": "drunkard", "title": "A walk that each seed draws.", "reproduces": "nothing"}
 
 
 def test_run_prints_verdicts_and_where_the_run_is(claimlab):

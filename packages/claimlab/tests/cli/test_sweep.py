@@ -4,8 +4,6 @@ import sys
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
-
 from claimlab import cli
 
 

@@ -376,7 +376,9 @@ def test_what_is_imported_after_an_edit_is_not_recorded(run, package, late):
     """A module that was loaded before the edit computes as it was, and hours of it are not thrown away."""
     module = folder_of(package) / "late.py"
     module.write_text("X = 1\n")
-    lines = [f"        Path({str(module)!r}).write_text('X = 2\\n')"] + [f"        import {package}.late"] * late
+    lines = [f"        with open({str(module)!r}, 'w') as file: file.write('X = 2\\n')"] + [
+        f"        import {package}.late"
+    ] * late
     edit(package, "counter/run.py", "        value = config.seed", "\n".join([*lines, "        value = config.seed"]))
     if not late:
         assert run(seeds=1).seeds == (0,)

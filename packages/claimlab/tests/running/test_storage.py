@@ -7,6 +7,7 @@ import pytest
 
 from claimlab.errors import LabError, UsageError
 from claimlab.running import storage
+from claimlab.running.runfiles import run_folders
 from claimlab.running.storage import (
     ensure_file,
     is_locked,
@@ -16,6 +17,8 @@ from claimlab.running.storage import (
     write_atomically,
     write_together,
 )
+from claimlab.running.watching.leftovers import clean
+from claimlab.running.watching.status import STATUS, status
 from fake_commands import full
 
 
@@ -106,3 +109,27 @@ def test_a_reader_looks_again_for_what_a_writer_moves(tmp_path, monkeypatch):
     assert read_current(tmp_path, "a") == b"old"
     monkeypatch.undo()
     assert read_current(tmp_path, "b") is None
+
+
+def test_a_folder_that_a_writer_removes_meanwhile_is_passed_over(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name / ".committed").mkdir(parents=True)
+        (tmp_path / name / ".committed" / "run.json").write_text("{}")
+        (tmp_path / name / STATUS).write_text("{}")
+    real = os.scandir
+
+    def scandir(place):
+        if os.fspath(place) == str(tmp_path / "one" / ".committed"):
+            raise FileNotFoundError(place)
+        return real(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert run_folders(tmp_path) == [tmp_path / "two"]
+    assert run_folders(tmp_path, ("run.json", ".status.*")) == [tmp_path / "one", tmp_path / "two"]
+    assert [one.state for one in status(tmp_path)] == ["damaged", "damaged"]
+    assert len(clean(tmp_path, older=False, half=True, dry_run=True)) == 2
+
+
+def test_a_folder_by_the_name_of_the_file_is_found_too(tmp_path):
+    (tmp_path / "run" / "run.json").mkdir(parents=True)
+    assert run_folders(tmp_path) == [tmp_path / "run"]

@@ -8,10 +8,17 @@ import pytest
 from claimlab.errors import LabError
 from claimlab.running.runfiles import find_runs, keep
 from claimlab.running.verification.verify import verify
+from claimlab.showing.facts import FILE, explanations, on_one_data_set, sizes
 from claimlab.showing.judging import checked
 from claimlab.showing.pages import END, START, pages, write_pages
 from claimlab.showing.report import page, write_report
 from fake_copies import edit, folder_of
+
+
+@pytest.fixture
+def written(package, tmp_path):
+    """Writes the pages; gives the texts of the index, of the counting walk's README and of the other one's."""
+    return lambda: [path.read_text() for path in write_pages(tmp_path / "results", package)]
 
 
 def readme(package) -> Path:
@@ -56,19 +63,18 @@ def test_verdicts_stand_in_the_readme_and_a_line_in_the_index(record, package, t
     assert str(tmp_path) not in index + text
 
 
-def test_a_failing_row_says_which_of_four_it_is(record, package, tmp_path):
+def test_a_failing_row_says_which_of_four_it_is(record, written, tmp_path):
     record()
     facts = '[[failing]]\nis = "budget"\nwhy = "more leads there"\nclaims = ["counter.high", "counter.low"]\n'
     tmp_path.joinpath("results", "facts.toml").write_text(facts)
-    write_pages(tmp_path / "results", package)
-    text = readme(package).read_text()
+    _, text, _ = written()
     assert "| ✗ does not hold so far (budget) |" in text
     assert "| ✓ holds so far |" in text  # a register that is behind says nothing of what holds
     report = write_report(tmp_path / "results").read_text()
     assert report.count('<span class="small">why: budget</span>') == 1
 
 
-def test_equals_that_disagree_both_stand_in_the_row_and_in_the_index(record, package, tmp_path):
+def test_equals_that_disagree_both_stand_in_the_row_and_in_the_index(record, written, tmp_path):
     run = record()
     claims = [
         dataclasses.replace(one, measured=-5.0, low=-5.0, high=-5.0, verdict="holds so far") if one.id == "counter.low" else one
@@ -80,20 +86,20 @@ def test_equals_that_disagree_both_stand_in_the_row_and_in_the_index(record, pac
     shutil.copytree(run.folder, folder)
     judged = dataclasses.replace(run.judged, claims=tuple(claims))
     keep(dataclasses.replace(run, folder=folder, recipe=other, made=made, judged=judged))
-    index, text, _ = write_pages(tmp_path / "results", package)
-    assert "| ✗ does not hold so far, disputed |" in text.read_text()
-    assert any("| other |" in row and row.endswith("| ✓ |") for row in text.read_text().splitlines())
-    assert "`counter.low`" in index.read_text()  # among those in dispute
+    index, text, _ = written()
+    assert "| ✗ does not hold so far, disputed |" in text
+    assert any("| other |" in row and row.endswith("| ✓ |") for row in text.splitlines())
+    assert "`counter.low`" in index  # among those in dispute
     badges = re.findall(r"</span> ([\w ]+)</span>\nother</span>", page(checked(find_runs(tmp_path / "results"), None)))
     assert badges == ["holds so far"]
 
 
-def test_claims_of_what_was_never_recorded_are_open(package, tmp_path):
+def test_claims_of_what_was_never_recorded_are_open(written, tmp_path):
     (tmp_path / "results").mkdir()
-    index, text, _ = write_pages(tmp_path / "results", package)
-    assert "README.md) | 0 | 0 | 0 | 3 | 0 |" in index.read_text()
-    assert "| walks | 3 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 | 0 | 0 |" in index.read_text()
-    assert "No recorded run." in text.read_text()
+    index, text, _ = written()
+    assert "README.md) | 0 | 0 | 0 | 3 | 0 |" in index
+    assert "| walks | 3 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 3 | 0 | 0 |" in index
+    assert "No recorded run." in text
 
 
 def test_a_part_of_the_records_does_not_empty_pages(record, package, tmp_path):
@@ -112,19 +118,17 @@ def test_pages_of_the_same_records_are_the_same(record, package, tmp_path):
     assert pages(tmp_path / "results", package) == {path: path.read_text() for path in pages(tmp_path / "results", package)}
 
 
-def test_a_witness_is_named(record, package, tmp_path):
+def test_a_witness_is_named(record, written, package, tmp_path):
     run = record()
     list(verify(tmp_path / "results", package))
-    write_pages(tmp_path / "results", package)
-    assert "| no commit | yes, at no commit |" in readme(package).read_text()
+    assert "| no commit | yes, at no commit |" in written()[1]
     code = dataclasses.replace(run.made[0].code, commit="0123456789abcdef" * 2 + "01234567", changes=True)
     made = tuple(dataclasses.replace(one, code=code) for one in run.made)
     keep(dataclasses.replace(run, made=made))
-    write_pages(tmp_path / "results", package)
-    assert "| 0123456789 + changes | not yet |" in readme(package).read_text()
+    assert "| 0123456789 + changes | not yet |" in written()[1]
 
 
-def test_a_witness_of_some_rows_confirms_in_part(record, package, tmp_path):
+def test_a_witness_of_some_rows_confirms_in_part(record, written, package, tmp_path):
     record()
     (found,) = verify(tmp_path / "results", package)
     for rows, outcome, short, counted, told in [
@@ -135,16 +139,14 @@ def test_a_witness_of_some_rows_confirms_in_part(record, package, tmp_path):
     ]:
         witness = dataclasses.replace(found.witness, rows=rows, outcome=outcome)
         keep(dataclasses.replace(found.run, confirmed=(witness,)))
-        _, text, _ = write_pages(tmp_path / "results", package)
-        assert f"| no commit | {told}, at no commit |" in text.read_text()
+        assert f"| no commit | {told}, at no commit |" in written()[1]
         assert f"{short} at no commit ({counted})" in page(checked(find_runs(tmp_path / "results"), None))
 
 
-def test_no_word_breaks_a_table(record, package, tmp_path):
+def test_no_word_breaks_a_table(record, written, package):
     edit(package, "counter/claims.py", "It ends low & slow.", "It | ends\\nlow.")
     record()
-    write_pages(tmp_path / "results", package)
-    rows = [line for line in readme(package).read_text().splitlines() if line.startswith("| It")]
+    rows = [line for line in written()[1].splitlines() if line.startswith("| It")]
     assert len(rows) == 2
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
 
@@ -162,3 +164,43 @@ def test_within_the_folder_of_records_pages_lie_where_they_do_from_outside(recor
     expected = pages(tmp_path / "results", package)
     monkeypatch.chdir(tmp_path / "results")
     assert pages(Path(), package) == expected
+
+
+def test_facts_say_which_of_four(tmp_path):
+    tmp_path.joinpath(FILE).write_text(
+        '[[failing]]\nis = "budget"\nwhy = "its slope"\nclaims = ["a.one", "a.two"]\n'
+        '[[failing]]\nis = "open"\nwhy = "flat"\nclaims = ["b.one"]\n'
+    )
+    assert explanations(tmp_path) == {"a.one": "budget", "a.two": "budget", "b.one": "open"}
+    assert explanations(tmp_path / "family") == explanations(tmp_path)
+
+
+def test_facts_say_of_which_size_a_record_is(tmp_path):
+    tmp_path.joinpath(FILE).write_text('[[size]]\nis = "smaller"\nrecords = ["a quick", "a paper"]\n')
+    assert sizes(tmp_path) == {"a quick": "smaller", "a paper": "smaller"}
+    tmp_path.joinpath(FILE).write_text('[[size]]\nis = "large"\nrecords = ["a quick"]\n')
+    with pytest.raises(LabError, match="one of the paper's size and data, the paper's size, other data, smaller, toy"):
+        sizes(tmp_path)
+
+
+def test_facts_say_which_records_train_on_one_data_set(tmp_path):
+    tmp_path.joinpath(FILE).write_text('[[data]]\nis = "one data set"\nrecords = ["a quick"]\n')
+    assert on_one_data_set(tmp_path) == {"a quick"}
+
+
+def test_no_facts_say_nothing(tmp_path):
+    assert explanations(tmp_path) == sizes(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[[failing", "should be TOML"),
+        ('[[failing]]\nis = "luck"\nwhy = "x"\nclaims = []\n', "one of the text's mistake, another reading, budget, open"),
+        ('[[failing]]\nis = "open"\nclaims = []\n', "`why`"),
+    ],
+)
+def test_a_damaged_file_is_a_sentence(tmp_path, text, sentence):
+    tmp_path.joinpath(FILE).write_text(text)
+    with pytest.raises(LabError, match=sentence):
+        explanations(tmp_path)

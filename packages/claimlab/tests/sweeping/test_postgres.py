@@ -10,8 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
-
 from claimlab import Choice, LabError
 from claimlab.sweeping.search import Means, search
 from claimlab.sweeping.studies import open_storage

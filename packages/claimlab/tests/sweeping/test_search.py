@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
-
 from claimlab import LabError
-from claimlab.running.provenance.source_tree import Code
+from claimlab.running.provenance.source_tree import Code, source_digest
+from claimlab.running.workers import local
+from claimlab.running.workers.worker import Job
 from claimlab.sweeping import search as searching
+from claimlab.sweeping.attempts import attempts
 from claimlab.sweeping.outcome import outcomes
+from claimlab.sweeping.plan import single
 from claimlab.sweeping.report import figures
 from claimlab.sweeping.search import Means, search
 from fake_hill import Kill, trials_of
@@ -169,3 +171,36 @@ def test_a_method_that_draws_nothing_has_no_slices(hill, here, tmp_path):
     assert not plan.ranges.drawn("down")
     done = search(plan, tmp_path, Means(1))
     assert set(figures(done, outcomes(done))) <= {"importance", "slices-up"}
+
+
+def job(tmp_path, name, source=None, **changes):
+    values = {"x": 0.1, "methods": ("up",), "seed": 0, **changes}
+    source, partial = source or source_digest("fake_sweeps", "climb"), tmp_path / f"{name}.partial.jsonl"
+    return Job("climb", "fake_sweeps", "quick", values, 0, partial, source)
+
+
+def test_real_workers_end_complete_pruned_or_failed(tmp_path):
+    jobs = {"whole": {}, "pruned": {"pause": 0.2, "steps": 1000}, "broken": {"shape": "broken"}}
+    waiting = ((name, job(tmp_path, name, **changes)) for name, changes in jobs.items())
+    ended = {
+        one.what: one for one in attempts(waiting, local.here().at_once(3), "quick", lambda one: one.what != "pruned", print)
+    }
+    assert {name: one.state for name, one in ended.items()} == {"whole": "complete", "pruned": "pruned", "broken": "failed"}
+    assert len(ended["whole"].rows) == 4
+    assert 1 <= len(ended["pruned"].rows) < 50
+    assert "ValueError: this shape breaks" in ended["broken"].why
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_setting_s_fault_ends_the_sweep(tmp_path):
+    with pytest.raises(LabError, match="the source must stay as it is"):
+        list(
+            attempts(
+                iter([("edited", job(tmp_path, "edited", source="0" * 64))]), local.here(), "quick", lambda one: True, print
+            )
+        )
+
+
+def test_single_is_the_experiment_where_nothing_else_is_said(hill):
+    experiment = hill().experiment
+    assert single(experiment, "quick").run is experiment.run

@@ -3,8 +3,6 @@ import json
 
 import pytest
 
-pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
-
 from claimlab import Choice, LabError, UsageError
 from claimlab.sweeping.studies import JOURNAL, Studies, open_storage
 

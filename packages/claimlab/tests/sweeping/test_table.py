@@ -1,9 +1,6 @@
 import io
 
-import pytest
 from rich.console import Console
-
-pytest.importorskip("optuna", reason="searches need optuna: pip install claimlab")
 
 from claimlab.sweeping.search import News
 from claimlab.sweeping.studies import Trial

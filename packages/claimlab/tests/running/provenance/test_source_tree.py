@@ -1,8 +1,12 @@
 """A record's identity: what its rows can depend on changes it, and nothing else does."""
 
+import sys
+from importlib.metadata import distributions, packages_distributions
+
 import pytest
 
 from claimlab.errors import LabError
+from claimlab.running.provenance.made import loaded
 from claimlab.running.provenance.reach import Modules, reached
 from claimlab.running.provenance.source_tree import code_of, folder_of, source_digest, sources
 from fake_copies import forget
@@ -121,3 +125,13 @@ def test_a_package_or_an_experiment_that_nobody_has_is_a_sentence(package):
         code_of("nobody_has.experiments")
     with pytest.raises(LabError, match="Found 'nothing'"):
         source_digest(package, "nothing")
+
+
+def test_the_distributions_of_loaded_modules_are_those_that_the_standard_library_finds():
+    everything = packages_distributions()
+    tops = {name for name in sys.modules if "." not in name} & set(everything)
+    found = {one for top in tops for one in everything[top]}
+    assert {"torch", "numpy", "pytest"} <= found
+    names = [one.metadata["Name"] for one in distributions()]
+    assert loaded([*names, "claimlab-of-nobody"]) == sorted(found & set(names))
+    assert loaded([]) == []

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from annotated_types import Ge
@@ -37,7 +36,6 @@ class Config:
     """Also nothing."""
     flip: bool = False
     log: str = ""
-    """A file that gets a line for each seed that runs."""
     seed: int = 0
     """First seed."""
 
@@ -55,9 +53,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield one row a step."""
-    if config.log:
-        with Path(config.log).open("a") as file:
-            file.write(f"{config.seed}\n")
     odd = config.seed % 2 == 1
     if config.mode == "empty":
         return
