@@ -196,6 +196,32 @@ def test_a_package_in_the_current_folder_is_found(claimlab, package, tmp_path, m
         (("run", "counter-walk", "--jobs", "0"), "at least one process"),
         (("run", "counter-walk", "--preset", "papre"), "Did you mean paper?"),
         (("run", "counter-walk", "--out", "file/runs"), "should be writable"),
+        (("run", "counter-walk", "--seed", "-1"), "between 0 and 2^32. Found --seed -1"),
+        (("run", "counter-walk", "--seed", str(2**32 - 1)), "between 0 and 2^32"),
+        (
+            ("run", "counter-walk", "--max-minutes", "0"),
+            "--max-minutes should be above 0. Found 0. Leave it out for as long as",
+        ),
+        (("run", "counter-walk", "--max-minutes", "-1"), "--max-minutes should be above 0. Found -1."),
+        (("run", "counter-walk", "--max-minutes", "nan"), "--max-minutes: should be a finite number. Found 'nan'"),
+        (("run", "counter-walk", "--max-minutes", "two"), "--max-minutes: should be a finite number. Found 'two'"),
+        (("run", "counter-walk", "--widths", "2,,3"), "--widths must be a list separated by commas"),
+        (("run", "counter-walk", "--widths", ","), "Found ','"),
+        (("run", "counter-walk", "--out", ""), "should name a file or a folder. Found ''"),
+        (("report", ""), "should name a file or a folder. Found ''"),
+        (("report", "runs", "--out", " "), "should name a file or a folder. Found ' '"),
+        (("verify", "--minutes", "nan"), "should be a finite number. Found 'nan'"),
+        (("run", "counter-walk", "--checkpoint-seconds", "-1"), "--checkpoint-seconds should be at least 0"),
+        (("run", "counter-walk", "--checkpoint-seconds", "inf"), "should be a finite number"),
+        (("run", "counter-walk", "--on", "slurm"), "--on should be ray or ray:HOST:PORT. Found 'slurm'"),
+        (("run", "counter-walk", "--gpus", "1"), "--gpus should come with --on ray"),
+        (("run", "counter-walk", "--cpus", "2"), "--cpus should come with --on ray"),
+        (
+            ("run", "counter-walk", "--on", "ray", "--cpus", "0"),
+            "A seed should have a share of a core or of a GPU. Found --cpus 0 --gpus 0",
+        ),
+        (("run", "counter-walk", "--on", "ray", "--gpus", "-1"), "Found --cpus 1 --gpus -1"),
+        (("sweep", "climb", "--package", "fake_sweeps", "--gpus", "1"), "--gpus should come with --on ray"),
         (("report", "nowhere"), "Found no folder nowhere"),
         (("report", "."), "should have a finished run"),
     ],
@@ -207,6 +233,7 @@ def test_bad_usage_is_one_sentence_and_status_2(claimlab, words, sentence):
     assert said.startswith("claimlab: ")
     assert sentence in said
     assert said.count("\n") == 1
+    assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize(
@@ -241,16 +268,26 @@ def test_a_reader_that_leaves_is_no_failure_to_speak_of(command):
     assert (process.stderr.read(), process.wait(60)) == ("", 1)
 
 
-@pytest.mark.parametrize(("missing", "words"), [("rich.console", ("run", "counter-walk")), ("jinja2", ("report", "runs"))])
-def test_a_missing_extra_is_a_sentence(claimlab, monkeypatch, missing, words):
+@pytest.mark.parametrize(
+    ("missing", "words", "extra"),
+    [
+        ("rich.console", ("run", "counter-walk"), ""),
+        ("jinja2", ("report", "runs"), ""),
+        ("ray", ("run", "counter-walk", "--on", "ray"), "[cluster]"),
+        ("tensorboard torch.utils.tensorboard", ("run", "counter-walk", "--track", "tensorboard"), "[tracking]"),
+        ("mlflow mlflow.tracking", ("run", "counter-walk", "--track", "mlflow"), "[tracking]"),
+    ],
+)
+def test_a_missing_package_is_a_sentence(claimlab, monkeypatch, missing, words, extra):
     Path("runs").mkdir()
     for name in ("claimlab.showing.terminal", "claimlab.showing.rendering", "claimlab.showing.report"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, missing, None)
+    for name in missing.split():
+        monkeypatch.setitem(sys.modules, name, None)
     status, out, said = claimlab(*words)
     assert (status, out) == (1, "")
-    assert missing in said
-    assert said.endswith("Run `pip install 'claimlab'`.\n")
+    assert missing.split()[0] in said
+    assert said.endswith(f"Run `pip install 'claimlab{extra}'`.\n")
 
 
 def test_a_failure_is_one_sentence_and_status_1(claimlab):

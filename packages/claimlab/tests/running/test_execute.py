@@ -19,6 +19,7 @@ from claimlab.running.runfiles import read_run
 from claimlab.running.storage import LOCK, locked
 from claimlab.running.verification.verify import verify
 from claimlab.running.watching.status import STATUS
+from claimlab.running.workers.descendants import descendants
 from fake_commands import alive, wait_for
 from fake_copies import edit, folder_of
 
@@ -228,21 +229,6 @@ def test_the_first_seed_is_a_setting(run):
     assert sorted({row["seed"] for row in result.rows()}) == [10, 11]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"preset": "quik"}, "Did you mean quick"),
-        ({"seeds": 0}, "at least one seed"),
-        ({"overrides": {"seed": -1}}, "between 0 and 2\\^32. Found --seed -1"),
-        ({"overrides": {"seed": 2**32 - 1}}, "between 0 and 2\\^32"),
-        ({"overrides": {"steps": -1}}, "--steps must be at least 0, but found -1; for example --steps 3"),
-    ],
-)
-def test_a_plan_that_cannot_be(package, arguments, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        plan(load("counter-walk", package), **{"preset": "quick", "overrides": {}, "seeds": 1, "package": package} | arguments)
-
-
 def test_bad_places_and_numbers_are_found_before_any_work(run, tmp_path):
     with pytest.raises(UsageError, match="--jobs 0"):
         run(jobs=0)
@@ -287,14 +273,10 @@ def test_after_a_failure_nothing_new_starts_and_what_runs_ends(run):
     assert set(found["started"]) == {*found["failed"], *found["finished"]}
 
 
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads processes from /proc, which is Linux's")
 def test_a_killed_run_goes_on_where_it_was_killed(asleep, command, package, tmp_path):
     process, folder = asleep()
-    workers = children(process.pid)
+    workers = descendants(process.pid)
     process.kill()
     process.communicate()
     wait_for(lambda: not any(map(alive, workers)))  # nobody computes for a parent that is gone
@@ -302,26 +284,12 @@ def test_a_killed_run_goes_on_where_it_was_killed(asleep, command, package, tmp_
 
     options = ("--package", package, "--out", tmp_path / "runs", "--mode", "sleep", "--jobs", "1")
     again = command("run", "counter-walk", *options)
-    wait_for(lambda: len(children(again.pid)) > 1)  # the resource tracker and seed 1
+    wait_for(lambda: len(descendants(again.pid)) > 1)  # the resource tracker and seed 1
     again.send_signal(signal.SIGINT)
     _, said = again.communicate(timeout=60)
     assert "discarded seed 1, half-written in" in said
     assert "seed 0: recorded before" in said
     assert said.splitlines()[-1].startswith("claimlab: stopped by Ctrl-C; 1 of 2 seeds are recorded")
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads processes from /proc, which is Linux's")
-def test_ctrl_c_ends_the_workers_and_keeps_whole_seeds(asleep):
-    process, folder = asleep()
-    workers = children(process.pid)
-    process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=20)
-    assert (process.returncode, out) == (130, "")
-    assert said.splitlines()[-1].startswith("claimlab: stopped by Ctrl-C; 1 of 2 seeds are recorded")
-    assert "Traceback" not in said
-    wait_for(lambda: not any(map(alive, workers)))
-    assert left(folder) == ["rows.jsonl.gz", "run.json"]
-    assert {row["seed"] for row in lines(folder / "rows.jsonl.gz")} == {0}
 
 
 def test_half_written_seeds_are_discarded_and_computed_again(run):

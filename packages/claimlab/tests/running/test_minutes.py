@@ -48,19 +48,3 @@ def test_a_seed_that_keeps_nothing_comes_to_its_end_and_no_other_begins(package,
     told = [event.text for event in events if event.kind == "notice"]
     assert told == ["counter-walk seed 0: keeps nothing here, so it goes on though its time is up; Ctrl-C ends it"]
     assert len(execute(it, it.folder(tmp_path), 1, minutes=10).rows()) == 6
-
-
-@pytest.mark.parametrize(
-    ("minutes", "sentence"),
-    [
-        ("0", "--max-minutes should be above 0. Found 0. Leave it out for as long as it takes."),
-        ("-1", "--max-minutes should be above 0. Found -1."),
-        ("nan", "--max-minutes"),
-        ("two", "--max-minutes"),
-    ],
-)
-def test_no_time_at_all_is_refused(trainings, claimlab, tmp_path, minutes, sentence):
-    found, out, said = claimlab("run", "walker", "--package", trainings, "--max-minutes", minutes)
-    assert (found, out) == (2, "")
-    assert sentence in said
-    assert not (tmp_path / "runs").exists()

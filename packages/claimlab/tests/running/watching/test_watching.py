@@ -1,5 +1,4 @@
 import json
-import sys
 
 import pytest
 
@@ -189,15 +188,6 @@ def test_numbers_go_to_mlflow(package, tmp_path):
     assert found.info.status == "FINISHED"
     places = [m.value for side in ("left/place", "right/place") for m in client.get_metric_history(found.info.run_id, side)]
     assert sorted(places) == sorted(run.rows()["place"])
-
-
-@pytest.mark.parametrize("tool", ["tensorboard", "mlflow"])
-def test_a_tool_that_is_not_there_is_said(package, tmp_path, monkeypatch, capsys, tool):
-    for name in ("tensorboard", "torch.utils.tensorboard", "mlflow", "mlflow.tracking"):
-        monkeypatch.setitem(sys.modules, name, None)
-    words = ["run", "drunkard", "--package", package, "--out", str(tmp_path / "runs"), "--track", tool]
-    assert cli.main(words) == 1
-    assert capsys.readouterr().err.endswith("Run `pip install 'claimlab[tracking]'`.\n")
 
 
 def test_a_row_that_is_half_written_is_waited_for(tmp_path):
