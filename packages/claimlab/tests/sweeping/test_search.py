@@ -12,9 +12,8 @@ from claimlab.running.workers import local
 from claimlab.running.workers.worker import Job
 from claimlab.sweeping import search as searching
 from claimlab.sweeping.attempts import attempts
-from claimlab.sweeping.outcome import outcomes
 from claimlab.sweeping.plan import single
-from claimlab.sweeping.report import figures
+from claimlab.sweeping.report import figures, outcomes
 from claimlab.sweeping.search import Means, search
 from fake_hill import Kill, trials_of
 from fake_sweeps.hills.climb.run import Config

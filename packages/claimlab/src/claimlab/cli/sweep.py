@@ -15,8 +15,8 @@ from claimlab.fields import parse_overrides, settings_of
 from claimlab.values import whole_number, written
 
 if TYPE_CHECKING:
-    from claimlab.sweeping.outcome import Outcome
     from claimlab.sweeping.plan import Sweep
+    from claimlab.sweeping.report import Outcome
     from claimlab.sweeping.search import Done
 
 SENTENCE = "search an experiment's settings, as many trials for every method, on validation rows"
@@ -64,10 +64,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
                 print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
         return 0
     experiment = experiment.at(options.preset)
-    from claimlab.showing.wording import counted  # noqa: PLC0415
-    from claimlab.sweeping.outcome import outcomes  # noqa: PLC0415  # needed from here on only, as are optuna and rich
+    from claimlab.showing.wording import counted  # noqa: PLC0415  # needed from here on only, as are optuna and rich
     from claimlab.sweeping.plan import sweep  # noqa: PLC0415
-    from claimlab.sweeping.report import write_report  # noqa: PLC0415
+    from claimlab.sweeping.report import outcomes, write_report  # noqa: PLC0415
     from claimlab.sweeping.search import Means, search  # noqa: PLC0415
     from claimlab.sweeping.table import print_outcomes, watched  # noqa: PLC0415
 

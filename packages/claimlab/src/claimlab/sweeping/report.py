@@ -1,4 +1,4 @@
-"""The report of a sweep: one HTML file that needs nothing else, and its figures beside it.
+"""What a sweep came to, and its report: one HTML file that needs nothing else, and its figures beside it.
 
 The figures show which ranges matter, and every trial's value against each of them.
 """
@@ -7,22 +7,99 @@ from __future__ import annotations
 
 import base64
 import re
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from claimlab.claims import Measurement, bootstrap
 from claimlab.drawing import COLOURS, colour, panels
+from claimlab.rows import Row, Scalar
 from claimlab.running.pictures import svg
 from claimlab.running.storage import write_atomically
 from claimlab.showing.rendering import render
-from claimlab.sweeping.outcome import Outcome
+from claimlab.sweeping.declared import of_test
 from claimlab.sweeping.ranges import LogUniform, Range
-from claimlab.sweeping.search import Done
+from claimlab.sweeping.search import Done, Fresh
 from claimlab.sweeping.studies import Trial
 from claimlab.values import written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was found for a method.
+
+    Args:
+        method: which.
+        tally: how many trials ended how, by state.
+        best: its best trial; None where none has a value.
+        fields: the best trial's setting as fields of the config.
+        fresh: by name what the best setting does on fresh seeds: the objective, and the last number of each test column.
+        importance: by range the share of what the objective varies by; none where too few trials tell.
+    """
+
+    method: str
+    tally: dict[str, int]
+    best: Trial | None
+    fields: dict[str, Any]
+    fresh: dict[str, Measurement]
+    importance: dict[str, float]
+
+
+def outcomes(done: Done) -> list[Outcome]:
+    """Return what was found for every method."""
+    found = list[Outcome]()
+    for method in done.sweep.methods:
+        states, best = [one.state for one in done.studies.trials(method)], done.best(method)
+        tally = {state: states.count(state) for state in ("complete", "pruned", "failed", "running")}
+        fields = done.sweep.ranges.fields(method, best.chosen, done.sweep.config) if best else {}
+        runs = [one for one in done.fresh if one.trial.method == method]
+        found.append(Outcome(method, tally, best, fields, _fresh(done, runs), importance(done, method)))
+    return found
+
+
+def _fresh(done: Done, runs: list[Fresh]) -> dict[str, Measurement]:
+    objective = done.sweep.ranges.objective
+    found = {", ".join(objective.columns): [objective.of(run.rows) for run in runs]}
+    columns = dict.fromkeys(key for run in runs for row in run.rows for key in row if of_test(key))
+    found |= {column: [_last(run.rows, column) for run in runs] for column in columns}
+    return {
+        name: bootstrap([value for value in values if value is not None])
+        for name, values in found.items()
+        if values and None not in values
+    }
+
+
+def _last(rows: tuple[Row, ...], column: str) -> float | None:
+    found = [row[column] for row in rows if isinstance(row.get(column), int | float)]
+    return float(found[-1] or 0.0) if found else None
+
+
+def importance(done: Done, method: str) -> dict[str, float]:
+    """Return by range the share of the objective's variance that it explains, greatest first (PED-ANOVA, Watanabe et al. 2023).
+
+    None where fewer than four trials came to their end, or all alike.
+    """
+    trials = [one for one in done.studies.trials(method) if one.state == "complete"]
+    if len(trials) < 4 or len({one.value for one in trials}) < 2:
+        return {}
+    import optuna  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Optuna calls experimental
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()  # Optuna's default has changed
+        found = optuna.importance.get_param_importances(done.studies.study(method), evaluator=evaluator)
+    return {name: float(share) for name, share in found.items()}
+
+
+def as_values(chosen: dict[str, Scalar]) -> str:
+    """Return a setting in words."""
+    return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in chosen.items())
+
 
 COLUMNS = 3
 """Slices side by side."""
@@ -39,22 +116,18 @@ def write_report(done: Done, found: list[Outcome], command: str) -> tuple[Path, 
         uri = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
         pictures.append({"uri": uri, "caption": str(figure.get_label())})
     report = done.folder / "report.html"
-    write_atomically(report, render("sweep.html.jinja", _values(done, found, command, pictures)))
-    return report, paths
-
-
-def _values(done: Done, found: list[Outcome], command: str, pictures: list[dict[str, str]]) -> dict[str, Any]:
-    sweep = done.sweep
-    return {
-        "sweep": sweep,
+    values = {
+        "sweep": done.sweep,
         "found": found,
-        "ranges": {name: one.words for name, one in sweep.ranges.of.items()},
+        "ranges": {name: one.words for name, one in done.sweep.ranges.of.items()},
         "settings": {one.method: {name: written(value) for name, value in one.fields.items()} for one in found},
         "trials": {one.method: done.studies.trials(one.method) for one in found},
         "pictures": pictures,
         "waiting": len(done.waiting),
         "command": command,
     }
+    write_atomically(report, render("sweep.html.jinja", values))
+    return report, paths
 
 
 def figures(done: Done, found: list[Outcome]) -> dict[str, Figure]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import itertools
 import json
 import re
 import uuid
@@ -170,22 +171,17 @@ class _Going:
                 self.tell()
 
     def _trials(self, take_over: bool) -> Iterator[tuple[Trial, Job]]:
-        for trial in self.studies.left_behind(take_over):
-            yield from self._started(trial)
-        while (trial := self.studies.claim()) is not None:
-            yield from self._started(trial)
-
-    def _started(self, trial: Trial) -> Iterator[tuple[Trial, Job]]:
-        """Yield the trial and its job; none of a setting that the Config refuses, which is a failed trial."""
-        try:
-            job = self._job(trial, f"{_safe(trial.method)}-{trial.number}", self.sweep.config.seed)
-        except UsageError as error:
-            self.studies.told(trial, "failed", None, 0.0, str(error))
+        """Yield trials and their jobs; none of a setting that the Config refuses, which is a failed trial."""
+        for trial in itertools.chain(self.studies.left_behind(take_over), iter(self.studies.claim, None)):
+            try:
+                job = self._job(trial, f"{_safe(trial.method)}-{trial.number}", self.sweep.config.seed)
+            except UsageError as error:
+                self.studies.told(trial, "failed", None, 0.0, str(error))
+                self.tell()
+                continue
+            self.running[trial.method, trial.number] = None
             self.tell()
-            return
-        self.running[trial.method, trial.number] = None
-        self.tell()
-        yield trial, job
+            yield trial, job
 
     def _job(self, trial: Trial, name: str, seed: int) -> Job:
         values = self.sweep.values(trial.method, trial.chosen, seed)

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from claimlab.showing.terminal import Stream, show, table, text
 from claimlab.showing.wording import counted, duration, number, plain, spread
-from claimlab.sweeping.outcome import Outcome, as_values
 from claimlab.sweeping.plan import Sweep
+from claimlab.sweeping.report import Outcome, as_values
 from claimlab.sweeping.search import News, OnNews, best_of
 from claimlab.sweeping.studies import Trial
 
