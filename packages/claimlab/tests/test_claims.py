@@ -8,17 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimlab.claims import (
-    Claim,
-    EachSeed,
-    Measurement,
-    OverSeeds,
-    Paired,
-    bootstrap,
-    both_stopped,
-    judge,
-    where_stopped,
-)
+from claimlab.claims import Claim, EachSeed, Measurement, OverSeeds, Paired, bootstrap, both_stopped, judge, where_stopped
 from claimlab.conditions import condition
 from claimlab.errors import LabError
 from claimlab.rows import Rows

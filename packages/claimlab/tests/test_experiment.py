@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 
 import pytest
@@ -24,13 +22,6 @@ def test_listing_the_folder_is_the_index(package):
 def test_listing_imports_no_experiment(package):
     edit(package, "drunkard/__init__.py", "import random", 'raise RuntimeError("imported")')
     assert [one.name for one in listing(package)] == ["counter-walk", "drunkard"]
-
-
-def test_the_command_line_starts_without_torch_and_matplotlib():
-    code = "import sys; from claimlab.cli import main; main(['list']); "
-    code += "print(sorted({'torch', 'matplotlib', 'jinja2', 'rich'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("name", ["counter-walk", "counter_walk"])

@@ -8,17 +8,8 @@ import pytest
 from claimlab.errors import LabError, UsageError
 from claimlab.running import storage
 from claimlab.running.runfiles import run_folders
-from claimlab.running.storage import (
-    ensure_file,
-    is_locked,
-    locked,
-    read_current,
-    words_of,
-    write_atomically,
-    write_together,
-)
-from claimlab.running.watching.leftovers import clean
-from claimlab.running.watching.status import STATUS, status
+from claimlab.running.storage import ensure_file, is_locked, locked, read_current, words_of, write_atomically, write_together
+from claimlab.running.watching.status import STATUS, clean, status
 from fake_commands import full
 
 

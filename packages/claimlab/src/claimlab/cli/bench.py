@@ -25,6 +25,7 @@ from claimlab.cli.options import helped, named_path, package, package_option
 from claimlab.errors import LabError, UsageError, suggestion
 from claimlab.fields import build, parse_overrides, settings_of
 from claimlab.rows import Row
+from claimlab.running.provenance.machine import hardware
 from claimlab.running.provenance.source_tree import folder_of
 
 SENTENCE = "measure time and memory beside plain backpropagation and other packages"
@@ -51,11 +52,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         print(fields_help(bench.name, bench.title, bench.config, bench.presets))
         return 0
-    from claimlab.cli.benchrows import print_rows, summary  # noqa: PLC0415  # slower to import than to list commands
+    from claimlab.cli.benchrows import print_rows  # noqa: PLC0415  # slower to import than to list commands
 
     rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
     if options.json:
-        print_json(summary(bench.name, rows))
+        print_json({"bench": bench.name, "hardware": hardware(), "rows": rows})
     else:
         print_rows(rows)
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from claimlab.rows import Row
 from claimlab.running.provenance.machine import hardware
@@ -19,11 +18,6 @@ KEYS = ("workload", "method", "ratio", "low", "high", "memory_ratio", "exact")
 
 HEADINGS = ("method", "time over plain", "range", "memory over plain", "masks", "remarks")
 """The columns of the tables."""
-
-
-def summary(bench: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the one JSON object of `bench NAME --json`."""
-    return {"bench": bench, "hardware": hardware(), "rows": list(rows)}
 
 
 def measured_here(package: str) -> Row:

@@ -24,7 +24,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    from claimlab.running.watching.leftovers import clean  # noqa: PLC0415  # needed from here on only
+    from claimlab.running.watching.status import clean  # noqa: PLC0415  # needed from here on only
     from claimlab.showing.wording import plain  # noqa: PLC0415
 
     found = clean(options.directory, options.older, options.half, options.dry_run)

@@ -12,7 +12,8 @@ from claimlab.cli.answers import fields_help, print_json, shown
 from claimlab.cli.options import OUT, engine, engine_options, helped, named_path, nameless, package, package_option
 from claimlab.experiment import command_of, load
 from claimlab.fields import parse_overrides, settings_of
-from claimlab.values import whole_number, written
+from claimlab.running.plan import flags
+from claimlab.values import whole_number
 
 if TYPE_CHECKING:
     from claimlab.sweeping.plan import Sweep
@@ -95,9 +96,7 @@ def command(sweep: Sweep) -> str:
     sampler, pruner = sweep.draws
     words = command_of("sweep", sweep.experiment.name, sweep.package)
     words += ["--preset", sweep.preset, "--trials", str(sweep.trials), "--sampler", sampler, "--pruner", pruner]
-    for name, value in sweep.changed.items():
-        words += ["--" + name.replace("_", "-"), written(value)]
-    return shlex.join(words)
+    return shlex.join([*words, *flags(sweep.changed)])
 
 
 def sweep_json(done: Done, found: list[Outcome]) -> dict[str, Any]:

@@ -53,10 +53,7 @@ class Plan:
     def command(self) -> str:
         """The command that makes the same rows on any machine; where they go is not part of it."""
         words = command_of("run", self.experiment.name, self.package)
-        words += ["--preset", self.preset, "--seeds", str(len(self.seeds))]
-        for name, value in self.changed.items():
-            words += ["--" + name.replace("_", "-"), written(value)]
-        return shlex.join(words)
+        return shlex.join([*words, "--preset", self.preset, "--seeds", str(len(self.seeds)), *flags(self.changed)])
 
     def folder(self, out: Path) -> Path:
         """Return where `run` keeps the run below the output folder."""
@@ -66,6 +63,11 @@ class Plan:
         """Return where it is kept as a record: the tree of the experiments' own folders."""
         module = next(one.module for one in listing(self.package) if one.name == self.experiment.name)
         return results.joinpath(*module.split(".")[-2:], self.label)
+
+
+def flags(changed: Mapping[str, Any]) -> list[str]:
+    """Return changed fields as the command line writes them."""
+    return [word for name, value in changed.items() for word in ("--" + name.replace("_", "-"), written(value))]
 
 
 def label(name: str, preset: str, changed: Mapping[str, Any], config: Mapping[str, Any]) -> str:

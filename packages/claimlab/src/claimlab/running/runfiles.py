@@ -35,7 +35,7 @@ def read_run(folder: Path, judged: bool = True) -> Run:
     try:
         if content.get("format") != FORMAT:
             raise ValueError(f"format {content.get('format')!r}, not {FORMAT}")
-        run = Run(folder, *_run(content))
+        run = _run(folder, content)
         _check(run)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise _unreadable(folder, "run.json", error) from error
@@ -165,16 +165,14 @@ def _nested(entry: dict[str, Any]) -> dict[str, Any]:
     return {**found, **nested}
 
 
-def _run(
-    content: dict[str, Any],
-) -> tuple[Recipe, tuple[Made, ...], float, tuple[Witness, ...], None, dict[int, tuple[int, str]]]:
+def _run(folder: Path, content: dict[str, Any]) -> Run:
     recipe = decode(Recipe, {one.name: content[one.name] for one in dataclasses.fields(Recipe)}, "")
     lists = {name: decode(tuple[dict[str, Any], ...], content[name], name) for name in ("made", "confirmed")}
     made = [decode(Made, _nested(one), f"made[{place}]") for place, one in enumerate(lists["made"])]
     confirmed = [decode(Witness, _nested(one), f"confirmed[{place}]") for place, one in enumerate(lists["confirmed"])]
     seconds = decode(float, content["wall_seconds"], "wall_seconds")
     sums = decode(dict[str, tuple[int, str]], content.get("rows", {}), "rows")
-    return recipe, tuple(made), seconds, tuple(confirmed), None, {int(seed): one for seed, one in sums.items()}
+    return Run(folder, recipe, tuple(made), seconds, tuple(confirmed), None, {int(seed): one for seed, one in sums.items()})
 
 
 def _judged(content: dict[str, Any], run: Run) -> Judged:

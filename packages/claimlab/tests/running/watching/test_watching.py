@@ -9,8 +9,7 @@ from claimlab.running.execute import execute
 from claimlab.running.plan import plan
 from claimlab.running.recovering import store
 from claimlab.running.storage import locked
-from claimlab.running.watching.leftovers import clean
-from claimlab.running.watching.status import STATUS, Going, Seed, status
+from claimlab.running.watching.status import STATUS, Going, Seed, clean, status
 from claimlab.running.watching.tracking import _Tail, json_lines, tracked
 from fake_commands import wait_for
 from fake_copies import edit
