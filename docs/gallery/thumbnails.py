@@ -18,8 +18,8 @@ from claimlab.running.runfiles import find_runs
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "packages" / "zoo" / "results"
-WIDE, COLOURS = 640, 64
-"""Pixels across, and colours of a picture."""
+WIDE, COLOURS = 640, 256
+"""Pixels across, and colours of a picture: fewer make two lines of a figure alike."""
 
 
 class Choice(NamedTuple):
@@ -33,22 +33,28 @@ class Choice(NamedTuple):
 CHOSEN = {
     "cockpit-sources": Choice(preset="large"),
     "coinrun": Choice(preset="finalists"),
+    "captions": Choice("painted", "gan"),
     "coordinates": Choice("maps"),
-    "decoding": Choice("reconstructions"),
+    "crar-mazes": Choice("rooms", "rooms"),
+    "decoding": Choice("reconstructions", "contrast"),
     "distill-ablations": Choice("outcomes"),
     "distill-mujoco": Choice(preset="quick", changed=True),
     "distill-xor": Choice("heat-maps-selected"),
     "divide-and-conquer": Choice("plans"),
-    "forward-models": Choice("edges"),
+    "entropy-landscape": Choice("shape"),
+    "forward-models": Choice("accuracy", "longer"),
     "own-data-cities": Choice("privileged", "quick"),
     "own-data-privileged": Choice(preset="forms"),
+    "particle-language": Choice("three"),
+    "promp-corners": Choice("credit", "credit"),
     "skips-accuracy": Choice(preset="epochs"),
     "skips-curve": Choice(preset="paper"),
     "skips-perturbation": Choice(preset="control"),
     "skips-timeline": Choice("balls"),
     "spiral-environments": Choice(preset="quick"),
     "spirals-baselines": Choice(preset="data-sets"),
-    "take-cover": Choice("dream-strip"),
+    "take-cover": Choice("returns"),
+    "two-rooms": Choice("scores", "lamps"),
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
 
@@ -77,7 +83,7 @@ def save(figure: Figure, path: Path) -> None:
     with house_style():
         figure.savefig(path, dpi=WIDE / figure.get_figwidth(), facecolor="white", metadata={"Software": None})
     with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(COLOURS)
+        small = picture.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
     small.save(path, optimize=True)
 
 

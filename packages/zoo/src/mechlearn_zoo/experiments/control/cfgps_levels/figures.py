@@ -51,7 +51,7 @@ def _evidence(rows: Rows) -> Figure:
     axis.set_ylabel("mean absolute error")
     axis.set_ylim(bottom=0)
     axis.legend()
-    spread.set_ylabel("levels left open")
+    spread.set_ylabel("levels that still fit")
     spread.set_yscale("log")
     for one in (axis, spread):
         one.set_xlabel("steps of evidence")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from claimlab import COLOURS, Rows, band, panels
-from mechlearn_zoo.learners.plots import Axes, Figure, first_seed, picture
+from mechlearn_zoo.learners.plots import Axes, AxesImage, Figure, first_seed, picture
 
 _TITLES = {"maze": "a maze", "none": "an open room", "pushable": "with a box to push", "fixed": "with a fixed box"}
 
@@ -15,15 +15,17 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def _maps(rows: Rows) -> Figure:
     figure, axes = panels(
-        4, 1, caption="Empowerment in bits, number in the figure the largest; black cells are walls or the box. First seed.",
-        height=2.3,
+        4, 1, caption="Empowerment in bits; the number above a map is its largest, the three rooms have one scale, and black "
+        "cells are walls or the box. First seed.",
+        height=2.9,
     )  # fmt: skip
     found = {world: _map(rows.where(kind="cell", world=world)) for world in _TITLES}
     rooms = [found[world] for world in ("none", "pushable", "fixed")]
     shared = (min(np.nanmin(one) for one in rooms), max(np.nanmax(one) for one in rooms))
     for axis, (world, title) in zip(axes, _TITLES.items(), strict=True):
         low, high = (np.nanmin(found[world]), np.nanmax(found[world])) if world == "maze" else shared
-        _draw(axis, found[world], (float(low), float(high)))
+        image = _draw(axis, found[world], (float(low), float(high)))
+        figure.colorbar(image, ax=axis, orientation="horizontal", pad=0.03, label="bits")
         axis.set_title(f"{title}\n{np.nanmax(found[world]):.2f} bits", fontsize=8)
     return figure
 
@@ -37,9 +39,10 @@ def _map(cells: Rows) -> np.ndarray:
     return found
 
 
-def _draw(axis: Axes, found: np.ndarray, limits: tuple[float, float]) -> None:
+def _draw(axis: Axes, found: np.ndarray, limits: tuple[float, float]) -> AxesImage:
     axis.set_facecolor(COLOURS["ink"])
-    picture(axis, found, cmap="viridis", vmin=limits[0], vmax=limits[1])
+    picture(axis)
+    return axis.imshow(found, cmap="viridis", vmin=limits[0], vmax=limits[1])
 
 
 def _noise(rows: Rows) -> Figure:

@@ -1,32 +1,37 @@
-"""Quality against diversity, a curve a generator, T = 1 marked; and how both costs move with the rounds of SeqGAN."""
+"""Quality against diversity, both generators at equal diversity, and how both costs move with the rounds of SeqGAN."""
 
-from claimlab import COLOURS, Rows, panels
+from itertools import pairwise
+
+import numpy as np
+
+from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.language.temperature_sweep.measures import curve
-from mechlearn_zoo.learners.plots import Axes, Figure, curves, level
+from mechlearn_zoo.learners.plots import Axes, Figure, curves, first_seed, level
+from mechlearn_zoo.methods.language.temperature import Curve, dominance
 
 NAMES = {"mle": ("maximum likelihood", COLOURS["ours"]), "seqgan": ("SeqGAN", COLOURS["baseline"])}
 ROUNDS = {"seqgan": ("SeqGAN", "ours"), "pg-bleu": ("policy gradient of BLEU", "baseline")}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw all seeds' curves."""
-    figure, axes = panels(
-        2, caption="Each curve is a generator of one seed over temperatures; dots mark T = 1. Lower is better on both axes: "
-        "at T = 1 the GAN's dots lie lower, but at the same NLL_test (left) or self-BLEU (right) maximum likelihood may.",
-        height=3.4,
+    """Draw the first seed's curves, and how much better maximum likelihood is at equal diversity, a line per seed."""
+    figure, (axis, beside) = panels(
+        2, caption="Left: two generators over temperatures, one seed; dots mark T = 1, lower is better on both axes. Right: "
+        "how much better maximum likelihood is at the same diversity, a line per seed; below 0, SeqGAN is better.",
+        height=3.2,
     )  # fmt: skip
-    for group in rows.where(kind="point").by("seed").values():
-        for arm, (label, shade) in NAMES.items():
-            _draw(axes[0], [(p.diversity, p.quality, p.temperature) for p in curve(group, arm)], label, shade)
-            some = group.where(arm=arm)
-            points = list(zip(some["self_bleu"], some["oracle"], some["temperature"], strict=True))
-            _draw(axes[1], points, label, shade)
-    axes[0].set_xlabel("NLL of held-out text: less diverse to the right")
-    axes[1].set_xlabel("self-BLEU: less diverse to the right")
-    axes[0].set_ylabel("NLL of samples under the oracle")
-    handles, labels = axes[0].get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    axes[0].legend(list(unique.values()), list(unique), fontsize=8)
+    points = rows.where(kind="point")
+    for arm, (label, shade) in NAMES.items():
+        _draw(axis, [(p.diversity, p.quality, p.temperature) for p in curve(first_seed(points), arm)], label, shade)
+    axis.set(xlabel="NLL of held-out text: less diverse to the right", ylabel="NLL of samples under the oracle")
+    axis.legend(fontsize=8)
+    for index, group in enumerate(points.by("seed").values()):
+        one, other = curve(group, "mle"), curve(group, "seqgan")
+        if found := dominance(one, other) if len(one) > 1 and len(other) > 1 else None:
+            at = np.linspace(found.low, found.high, 200)
+            beside.plot(np.linspace(0, 1, len(at)), _best(other, at) - _best(one, at), color=colour(index), linewidth=1.2)
+    level(beside, 0, style="-")
+    beside.set(xlabel="share of the common range of diversity", ylabel="NLL, SeqGAN less likelihood")
     return {"curves": figure}
 
 
@@ -42,7 +47,7 @@ def rounds(rows: Rows) -> dict[str, Figure]:
         if base := rows.where(kind="end", arm="mle")[key]:
             level(axis, sorted(base)[len(base) // 2], "maximum likelihood", "--")
         axis.set(title=title, xlabel="round")
-    axes[0].set_ylabel("negative log-likelihood, a token")
+    axes[0].set_ylabel("negative log-likelihood per token")
     axes[0].legend(fontsize=8)
     return {"rounds": figure}
 
@@ -51,3 +56,9 @@ def _draw(axis: Axes, points: list[tuple[float, float, float]], label: str, shad
     axis.plot([x for x, _, _ in points], [y for _, y, _ in points], color=shade, label=label, linewidth=1.0)
     one = [(x, y) for x, y, temperature in points if temperature == 1]
     axis.plot([x for x, _ in one], [y for _, y in one], "o", color=shade, markersize=5)
+
+
+def _best(one: Curve, at: np.ndarray) -> np.ndarray:
+    """Return the least quality cost at each diversity, among the pieces of a curve that pass it, as `dominance` compares."""
+    pieces = [sorted((end.diversity, end.quality) for end in piece) for piece in pairwise(sorted(one))]
+    return np.min([np.interp(at, *zip(*piece, strict=True), left=np.inf, right=np.inf) for piece in pieces], axis=0)

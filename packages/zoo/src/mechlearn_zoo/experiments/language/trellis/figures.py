@@ -19,5 +19,5 @@ def figures(rows: Rows) -> dict[str, Figure]:
         names = [f"{NAMES[name]}\n{size:.0f} k" for name, size in zip(present, sizes, strict=True)]
         columns(axis, names, {("", "ours"): [some.where(model=name)[key] for name in present]}, bars=True)
     axes[0].set_ylabel("accuracy")
-    axes[1].set_ylabel("negative log-likelihood a token")
+    axes[1].set_ylabel("negative log-likelihood per token")
     return {"models": figure}

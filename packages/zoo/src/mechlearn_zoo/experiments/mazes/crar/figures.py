@@ -22,7 +22,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         place.plot(range(len(depths)), [np.median(found) for found in lines], color=COLOURS["ours"], label="CRAR")
         for arm, index, role in (("q-only", 0, "baseline"), ("misled", len(depths) - 1, "fourth")):
             found = rows.where(arm=arm)[key]
-            label = "Q alone" if arm == "q-only" else "model told another action"
+            label = "Q alone" if arm == "q-only" else "model given a wrong action"
             place.scatter(np.full(len(found), index + 0.1), found, s=14, color=COLOURS[role], label=label)
         for arm, style in (("random", ":"), ("shortest", "--")):
             level(place, np.median(rows.where(arm=arm)[key]), "at random" if arm == "random" else "shortest way", style)

@@ -15,7 +15,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         2, 1, height=3.0, caption="MiniGrid's rooms with a bonus alone: episodes that reach the goal, which no learner is paid "
         "for, and cells that are new in an episode; median and range over seeds.",
     )  # fmt: skip
-    for axis, key, label in ((goals, "reached", "share of episodes at the goal"), (cells, "new", "new cells an episode")):
+    for axis, key, label in ((goals, "reached", "share of episodes at the goal"), (cells, "new", "new cells per episode")):
         curves(axis, rows, "budget", key, "method", _LOOKS)
         axis.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
     goals.legend(fontsize=7)

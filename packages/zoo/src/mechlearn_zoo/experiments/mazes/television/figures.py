@@ -6,7 +6,7 @@ from claimlab import COLOURS, Animation, Rows, colour, panels
 from mechlearn_zoo.experiments.mazes.television import films
 from mechlearn_zoo.experiments.mazes.television.rewards import GOALS
 from mechlearn_zoo.experiments.mazes.television.run import FALLING, METHODS, PAID, WITH_TV
-from mechlearn_zoo.learners.plots import Figure, columns, curves, first_seed, picture
+from mechlearn_zoo.learners.plots import Figure, columns, curves, first_seed, legend_below, picture
 
 LOOKS = {
     "none": ("no bonus", "reference"), "counts": ("counts (oracle)", "ours"), "random": ("curiosity, random", "baseline"),
@@ -30,14 +30,14 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
 
 def _coverage(rows: Rows) -> Figure:
     figure, axes = panels(
-        2, 1, height=3.4, caption="Share of the maze's cells that a walker visits in an episode of 150 steps, with the "
+        2, 1, height=3.9, caption="Share of the maze's cells that a walker visits in an episode of 150 steps, with the "
         "television off and on; median and range over seeds.",
     )  # fmt: skip
     for axis, on in zip(axes, (False, True), strict=True):
         curves(axis, rows.where(tv=on), "rollout", "coverage", "method", LOOKS)
         axis.set(xlabel="roll-out, an episode of every walker", title=f"television {'on' if on else 'off'}", ylim=(0, None))
     axes[0].set_ylabel("coverage of an episode")
-    axes[1].legend(*axes[0].get_legend_handles_labels(), loc="upper left", fontsize=6.5)  # where fewer curves are in its way
+    legend_below(figure, axes[0], 4)
     return figure
 
 

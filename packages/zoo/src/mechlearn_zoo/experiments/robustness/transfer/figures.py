@@ -20,9 +20,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
     axes[0].plot([0.4, 1], [0.4, 1], color=COLOURS["reference"], linewidth=0.8)
     for index, family in enumerate(KINDS):
         some = pairs.where(surrogate=family)
-        axes[0].plot(
-            some["margin_alignment"], some["margin_ratio"], ".", markersize=4, alpha=0.6, color=colour(index), label=family
-        )
+        axes[0].plot(some["margin_alignment"], some["margin_ratio"], ".", markersize=3, color=colour(index), label=family)
     axes[0].set(xlabel="alignment of margins' gradients", ylabel="rise of the margin, share")
     axes[0].legend(title="surrogate", title_fontsize=9)
     looks = {"H": ("weakly regularised", "baseline"), "L": ("strongly", "ours")}

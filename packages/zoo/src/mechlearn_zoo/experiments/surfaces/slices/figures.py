@@ -23,9 +23,10 @@ def slices(first: Rows) -> Figure:
     figure, axes = panels(
         4, 1, height=3.0,
         caption="Training loss along a random direction from each network (one seed). Raw directions compare the scale of the "
-        "weights; blue is the small batch, red the large one, dashed with weight decay.",
+        "weights; blue is the small batch, red the large one, dashed with weight decay. All panels have the same axes.",
     )  # fmt: skip
     small = min(int(str(row["batch"])) for row in first.where(kind="slice"))
+    furthest = max(float(str(row["reach"])) for row in first.where(kind="slice"))
     for axis, normalise in zip(axes, NORMALISATIONS, strict=True):
         for row in first.where(kind="slice", normalise=normalise):
             curve, reach = numbers(row["curve"]), float(str(row["reach"]))
@@ -33,7 +34,7 @@ def slices(first: Rows) -> Figure:
             style = "--" if float(str(row["decay"])) else "-"
             label = f"batch {row['batch']}, decay {row['decay']}"
             axis.plot(np.linspace(-reach, reach, len(curve)), curve, style, color=role, label=label)
-        axis.set(title="raw" if normalise == "none" else normalise, ylim=(0, 3), xlabel="step")
+        axis.set(title="raw" if normalise == "none" else normalise, xlim=(-furthest, furthest), ylim=(0, 3), xlabel="step")
     axes[0].set_ylabel("loss")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return figure

@@ -42,7 +42,7 @@ def draw_pictures(rows: Rows) -> Figure:
     figure, axes = panels(
         1, len(gains), height=3.1 * len(gains),
         caption="SIMULATED voxels. Eight test pictures of real digits, and what each way makes of their recordings: one "
-        "column a picture; above the session as trained, below one whose answers are weakened.",
+        "column a picture; above the session as trained, below one whose responses are weaker.",
     )  # fmt: skip
     for axis, gain in zip(axes, gains, strict=True):
         some = found.where(gain=gain)
@@ -55,7 +55,7 @@ def draw_pictures(rows: Rows) -> Figure:
         axis.set_yticks([height * (place + 0.5) for place in range(len(some))], [fill(str(row["method"]), 14) for row in some])
         axis.set_xticks([])
         axis.grid(visible=False)
-        axis.set_title("answers as trained" if gain == 1 else f"answers weakened to {gain:g}")
+        axis.set_title("responses as trained" if gain == 1 else f"responses times {gain:g}")
     return figure
 
 

@@ -1,43 +1,51 @@
-"""What all agents of a world eat together, on the way and at the end, and what is said to each other."""
+"""What all agents of a world eat together at the end, beside scripts, and what is said to each other."""
 
-import numpy as np
-
-from claimlab import COLOURS, Rows, band, colour, panels
+from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.worlds.social_dilemmas.settings import ARMS
 from mechlearn_zoo.learners.plots import Figure, columns, level
 
 _LABELS = {"none": "the reward", "influence": "and influence", "alone": "influence alone", "surprise": "and surprise"}
 _TITLES = {"harvest": "Harvest", "cleanup": "Cleanup"}
-_LINES = {"random": ":", "greedy": "--", "careful": "-."}
+_SCRIPTS = {"random": "reference", "greedy": "fourth", "careful": "ink"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw both worlds, and influence at the end."""
     figure, axes = panels(
-        3, 1, height=3.0,
-        caption="Left and middle: apples that all agents of a world eat in an episode, by what their messages are paid for; "
-        "medians and ranges over seeds. Grey: scripted agents at random (dotted), greedy (dashed), with care (dash-dotted). "
-        "Right: influence of a message on all others' next actions at the end, each seed.",
+        3, 1, height=3.2,
+        caption="At the end of training, a dot per seed. Left: apples that all agents of a world eat in an episode, paid for "
+        "the speaker's reward alone, and those of three scripts. Middle: what they eat more if messages are paid for "
+        "something else, bars are means. Right: influence of a message on all others' next actions.",
     )  # fmt: skip
-    for axis, (world, title) in zip(axes[:2], _TITLES.items(), strict=True):
-        found = rows.where(kind="curve", world=world)
-        steps = sorted({int(step) for step in found["step"]})
-        for index, arm in enumerate(ARMS):
-            curves = [[float(one) for one in group[arm]] for group in found.by("seed").values()]
-            band(axis, steps, curves, _LABELS[arm], colour(index))
-        for group, line in _LINES.items():
-            apples = float(np.median(rows.where(kind="script", world=world, group=group)["reward"]))
-            level(axis, apples, style=line)
-        axis.set(title=title, xlabel="update", ylim=(0, None))
-    axes[0].set_ylabel("apples of all")
+    ends, scripts = rows.where(kind="final"), rows.where(kind="script")
+
+    def apples(arm: str) -> list[list[float]]:
+        return [[float(one) for one in ends.where(world=world, arm=arm)["reward"]] for world in _TITLES]
+
+    eaten = {("trained", "ours"): apples("none")} | {
+        (group, shade): [scripts.where(world=world, group=group)["reward"] for world in _TITLES]
+        for group, shade in _SCRIPTS.items()
+    }
+    columns(axes[0], list(_TITLES.values()), eaten)
+    axes[0].set(title="Apples", ylabel="apples of all", ylim=(0, None))
+    axes[0].legend(fontsize=6)
+    more = {
+        (_LABELS[arm], colour(index)): [
+            [one - other for one, other in zip(*pair, strict=True)] for pair in zip(apples(arm), apples("none"), strict=True)
+        ]
+        for index, arm in enumerate(ARMS)
+        if arm != "none"
+    }
+    columns(axes[1], list(_TITLES.values()), more, bars=True)
+    level(axes[1], 0, style="-")
+    axes[1].set(title="More apples", ylabel="apples over the reward alone")
     last = axes[2]
-    ends = rows.where(kind="final")
     found = {
         (_LABELS[arm], colour(index)): [ends.where(world=world, arm=arm)["influence"] for world in _TITLES]
         for index, arm in enumerate(ARMS)
     }
     columns(last, list(_TITLES.values()), found)
-    last.set(title="Influence", ylabel="nats a step", ylim=(0, None))
+    last.set(title="Influence", ylabel="nats per step", ylim=(0, None))
     last.legend(fontsize=6, title="paid for", title_fontsize=6)
     return {"dilemmas": figure}
 

@@ -24,6 +24,11 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
     return found
 
 
+def known(rows: Rows) -> list[str]:
+    """Return the methods of some rows that the experiment has today; an older record may have more."""
+    return [name for name in dict.fromkeys(str(row["method"]) for row in rows) if name.startswith("dream") or name in WORDS]
+
+
 def label(name: str) -> str:
     """Return what stands below a controller that was evolved in the world."""
     return f"world,\n{WORDS[name]}"
@@ -31,7 +36,7 @@ def label(name: str) -> str:
 
 def draw_returns(rows: Rows) -> Figure:
     """Draw each method's return in the world, and for dreams also that in the dream, a dot a seed."""
-    names = list(dict.fromkeys(str(row["method"]) for row in rows.where(kind="final")))
+    names = known(rows.where(kind="final"))
     figure, (axes,) = panels(
         caption="Steps survived by each seed's controller: full dots in the world, open ones in the dream that it was "
         "evolved in. Grey lines: the random policy that was recorded, and standing still.",
@@ -63,7 +68,7 @@ def draw_evolution(rows: Rows) -> Figure:
         "mean over seeds.",
         height=2.8,
     )
-    for index, name in enumerate(dict.fromkeys(str(row["method"]) for row in curves)):
+    for index, name in enumerate(known(curves)):
         some = curves.where(method=name)
         x = sorted({int(number(row, "generation")) for row in some})
         y = [float(np.mean(some.where(generation=g)["mean"])) for g in x]
