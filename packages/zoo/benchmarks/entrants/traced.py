@@ -44,6 +44,11 @@ class Traced:
         self.model.to(device)
         return replace(self, batch=tuple(tensor.to(device) for tensor in self.batch))
 
+    def double(self) -> "Traced":
+        """Return it in float64; its model is changed."""
+        self.model.double()
+        return replace(self, batch=tuple(tensor.double() if tensor.is_floating_point() else tensor for tensor in self.batch))
+
     def parts(self) -> list[tuple[Tensor, ...]]:
         """Return each environment's batch."""
         columns = [tensor.chunk(self.count) for tensor in self.batch]
