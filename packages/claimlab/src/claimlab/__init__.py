@@ -48,15 +48,15 @@ if TYPE_CHECKING:
     from claimlab.running.checkpoints.parts import computed as computed
     from claimlab.running.checkpoints.parts import part as part
     from claimlab.running.checkpoints.stopping import EarlyStopping as EarlyStopping
+    from claimlab.sweeping.declared import Choice as Choice
     from claimlab.sweeping.declared import Last as Last
+    from claimlab.sweeping.declared import LogUniform as LogUniform
     from claimlab.sweeping.declared import Objective as Objective
+    from claimlab.sweeping.declared import Options as Options
     from claimlab.sweeping.declared import Ranges as Ranges
     from claimlab.sweeping.declared import Single as Single
-    from claimlab.sweeping.ranges import Choice as Choice
-    from claimlab.sweeping.ranges import LogUniform as LogUniform
-    from claimlab.sweeping.ranges import Options as Options
-    from claimlab.sweeping.ranges import Uniform as Uniform
-    from claimlab.sweeping.ranges import Whole as Whole
+    from claimlab.sweeping.declared import Uniform as Uniform
+    from claimlab.sweeping.declared import Whole as Whole
     from claimlab.table import claims_of as claims_of
 
 _NAMES = {
@@ -71,8 +71,7 @@ _NAMES = {
     "running.checkpoints.loops": "Saved checkpoint",
     "running.checkpoints.parts": "computed part",
     "running.checkpoints.stopping": "EarlyStopping",
-    "sweeping.declared": "Last Objective Ranges Single",
-    "sweeping.ranges": "Choice LogUniform Options Uniform Whole",
+    "sweeping.declared": "Choice Last LogUniform Objective Options Ranges Single Uniform Whole",
     "table": "claims_of",
     "drawing": "COLOURS WIDTH Animation band colour house_style panels",
 }

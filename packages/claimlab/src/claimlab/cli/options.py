@@ -64,7 +64,7 @@ def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
     name, _, address = options.on.partition(":")
     if name != "ray":
         raise UsageError(f"--on should be ray or ray:HOST:PORT. Found {options.on!r}. Leave it out for this machine.")
-    from claimlab.running.workers.clusters.joining import Wish, cluster  # noqa: PLC0415  # needed from here on only
+    from claimlab.running.workers.cluster import Wish, cluster  # noqa: PLC0415  # needed from here on only
 
     with cluster(Wish(address, **wishes)) as found:
         yield found

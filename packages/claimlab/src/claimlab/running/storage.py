@@ -111,6 +111,23 @@ def read_file(path: Path, most: int = MOST) -> bytes:
         return file.read()
 
 
+class Tail:
+    """Whole lines that were added to a file since the last look; none where it is not there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._place = path, 0
+
+    def new(self) -> bytes:
+        """Return them."""
+        with contextlib.suppress(FileNotFoundError), self._path.open("rb") as file:
+            file.seek(self._place)
+            found = file.read()
+            whole = found[: found.rfind(b"\n") + 1]
+            self._place += len(whole)
+            return whole
+        return b""
+
+
 def refuse_links(folder: Path) -> None:
     """Reject a run's folder that holds anything but files and folders of its own: what is read or written stays inside."""
     for place, folders, files in os.walk(folder):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from claimlab.claims import FAILED, HELD, RANGE_BELOW, JudgedClaim
+from claimlab.claims import FAILED, HELD, RANGE_BELOW
 from claimlab.errors import LabError
 from claimlab.experiment import Listing, listing
 from claimlab.running.run import Run
@@ -35,19 +34,6 @@ RUNS = "| Run | Command |"
 """The head of the table of runs, where there are some."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """An experiment's line in the index."""
-
-    name: str
-    link: str
-    held: int
-    failed: int
-    silent: int
-    open: int
-    records: int
-
-
 def pages(directory: Path, package: str) -> dict[Path, str]:
     """Return what the index and the READMEs of all experiments should hold, by path.
 
@@ -55,7 +41,7 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
     """
     directory = Path(os.path.abspath(directory))  # that of `.`, too, has a name and lies somewhere
     runs = [run for run in find_runs(directory) if not run.is_older]
-    index, found, lines = project_of(directory) / "docs" / "claims.md", dict[Path, str](), list[Line]()
+    index, found, lines = project_of(directory) / "docs" / "claims.md", dict[Path, str](), list[dict[str, Any]]()
     families, missing = dict[str, list[Folded]](), Counter[str]()
     unseen, explained, shared = never_run(runs, package), explanations(directory), on_one_data_set(directory)
     by_name = {one.name: [run for run in runs if run.recipe.name == one.name] for one in listing(package)}
@@ -68,7 +54,10 @@ def pages(directory: Path, package: str) -> dict[Path, str]:
         reading = _reading(claims, Path(os.path.relpath(index, readme.parent)).as_posix())
         found[readme] = _with_verdicts(readme, mine, claims, {"explained": explained, "one_data_set": same, "reading": reading})
         link = Path(os.path.relpath(readme, index.parent)).as_posix()
-        lines.append(_line(one, len(mine), [*(claim.claim for claim in claims), *unseen.get(one.name, ())], link))
+        said = [claim.verdict for claim in (*(claim.claim for claim in claims), *unseen.get(one.name, ()))]
+        held, failed = (sum(verdict in some for verdict in said) for some in (HELD, FAILED))
+        counts = {"held": held, "failed": failed, "silent": (silent := said.count("says nothing")), "records": len(mine)}
+        lines.append({"name": one.name, "link": link, "open": len(said) - held - failed - silent, **counts})
         families.setdefault(one.family, []).extend(claims)
         missing[one.family] += len(unseen.get(one.name, ()))
     every, known = [claim for some in families.values() for claim in some], sizes(directory)
@@ -133,10 +122,3 @@ def _reading(claims: Sequence[Folded], link: str) -> str:
         "*Disputed*: equal records disagree, and the failing one counts.": any(one.disputes for one in claims),
     }
     return " ".join([*(words for words, shown in said.items() if shown), f"[How to read verdicts]({link})."])
-
-
-def _line(one: Listing, records: int, claims: Sequence[JudgedClaim], link: str) -> Line:
-    verdicts = [claim.verdict for claim in claims]
-    held, failed = (sum(verdict in words for verdict in verdicts) for words in (HELD, FAILED))
-    silent = verdicts.count("says nothing")
-    return Line(one.name, link, held, failed, silent, len(verdicts) - held - failed - silent, records)

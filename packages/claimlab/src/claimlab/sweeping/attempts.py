@@ -10,6 +10,7 @@ from typing import Generic, Literal, TypeVar
 from claimlab.decoding import parse_object
 from claimlab.errors import LabError
 from claimlab.rows import Row
+from claimlab.running.storage import Tail
 from claimlab.running.workers.local import Engine, Worker, ready
 from claimlab.running.workers.worker import Event, Job, work
 from claimlab.sweeping.plan import single
@@ -27,21 +28,19 @@ class Attempt(Generic[T]):
     state: Literal["running", "complete", "pruned", "failed"] = "running"
     why: str = ""
     seconds: float = 0.0
-    _read: int = 0
 
-    def begin_anew(self) -> None:
-        """Forget the rows of a worker that died: another one begins at the first."""
-        self.rows, self._read = [], 0
+    def __post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin at the first row, as does another worker where one died."""
+        self.rows, self._tail = [], Tail(self.job.partial)
 
     def catch_up(self) -> bool:
         """Read the rows that its worker has written since; whether there were any."""
-        with self.job.partial.open("rb") as file:
-            file.seek(self._read)
-            new = file.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        self._read += len(whole)
-        self.rows += [parse_object(line) for line in whole.decode().splitlines()]
-        return bool(whole)
+        new = self._tail.new()
+        self.rows += [parse_object(line) for line in new.decode().splitlines()]
+        return bool(new)
 
 
 def attempts(
@@ -73,7 +72,7 @@ def attempts(
                 if event.kind in ("again", "notice"):
                     said(event.text)
                     if event.kind == "again":
-                        attempt.begin_anew()
+                        attempt.begin()
                     continue
                 _move(attempt, event, goes_on)
                 if attempt.state == "running":

@@ -18,8 +18,7 @@ from claimlab.rows import Row, Scalar
 from claimlab.running.pictures import svg
 from claimlab.running.storage import write_atomically
 from claimlab.showing.rendering import render
-from claimlab.sweeping.declared import of_test
-from claimlab.sweeping.ranges import LogUniform, Range
+from claimlab.sweeping.declared import LogUniform, Range, of_test
 from claimlab.sweeping.search import Done, Fresh
 from claimlab.sweeping.studies import Trial
 from claimlab.values import written

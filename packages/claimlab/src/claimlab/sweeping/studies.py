@@ -18,8 +18,8 @@ import numpy as np
 
 from claimlab.errors import LabError, UsageError
 from claimlab.rows import Scalar
+from claimlab.sweeping.declared import Choice, LogUniform, Options, Range, Whole
 from claimlab.sweeping.plan import Sampler, Sweep
-from claimlab.sweeping.ranges import Choice, LogUniform, Options, Range, Whole
 
 if TYPE_CHECKING:
     from optuna import Study

@@ -7,15 +7,15 @@ import dataclasses
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Literal
 
 from claimlab.errors import UsageError
 from claimlab.fields import values_of
-from claimlab.rows import Row
 from claimlab.running.plan import Plan
 from claimlab.running.provenance.made import now
+from claimlab.running.storage import Tail
 from claimlab.running.workers.worker import Event, OnEvent
 from claimlab.values import written
 
@@ -75,12 +75,12 @@ class _Tail:
 
     def __init__(self, path: Path, tracker: Tracker) -> None:
         self._path, (self._log, self.close) = path, tracker
-        self._place, self._steps = 0, Counter[str]()
+        self._tail, self._steps = Tail(path), Counter[str]()
 
     def send(self, anew: bool = False) -> None:
         if anew:
-            self._place, self._steps = 0, Counter[str]()
-        for row in self._rows():
+            self._tail, self._steps = Tail(self._path), Counter[str]()
+        for row in map(json.loads, self._tail.new().splitlines()):
             words = "/".join(str(value) for value in row.values() if isinstance(value, str) and len(value) <= 40)
             numbers = {
                 key: value for key, value in row.items() if isinstance(value, int | float) and key not in ("seed", "seconds")
@@ -88,15 +88,6 @@ class _Tail:
             for key, value in numbers.items():
                 self._log(f"{words}/{key}".lstrip("/"), float(value), self._steps[words])
             self._steps[words] += 1
-
-    def _rows(self) -> Iterator[Row]:
-        with contextlib.suppress(FileNotFoundError), self._path.open("rb") as file:
-            file.seek(self._place)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                self._place += len(line)
-                yield json.loads(line)
 
 
 def _tensorboard(plan: Plan, folder: Path) -> Callable[[int], Tracker]:

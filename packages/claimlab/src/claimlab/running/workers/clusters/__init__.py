@@ -1,1 +1,0 @@
-"""Seeds and trials on a Ray cluster."""
