@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from claimlab.claims import HELD
+from claimlab.claims import FAILED, HELD
 from claimlab.experiment import listing
 from claimlab.running.runfiles import find_runs
 from claimlab.showing.folding import OF_TEXTS, Sentence, folded, sentences, verdicts, weighed
@@ -23,6 +23,7 @@ HEAD = """# The seeds
 
 **Look up an algorithm, figure, table or claim of the papers: its code and its command.** T is the thesis with its two papers.
 D is a paper of the digest. The command draws the picture and judges the papers' claims. The last columns count how many hold.
+A claim that holds in some of its cells, or only without our control, holds in part.
 [Readings](evidence/readings.md) has each failing claim of T under every reading that has a record.
 
 | item | what | code | command | claims that hold | claims that hold in part |
@@ -41,11 +42,15 @@ def said() -> dict[str, list[Sentence]]:
 
 
 def holding(rows: Iterable[Sentence]) -> str:
-    """Return two cells: how many sentences hold, of how many that have been measured, and how many hold in part."""
-    measured = [row.verdict for row in rows if row.verdict != "not measured"]
-    held = sum(verdict in HELD for verdict in measured)
-    partly = sum(verdict.startswith("holds in") for verdict in measured)
-    return f"{held} of {len(measured)} | {partly}" if measured else "- | -"
+    """Return two cells: how many sentences hold, of how many that have been measured, and how many hold in part.
+
+    What holds without our control alone holds in part.
+    """
+    measured = [row for row in rows if row.verdict != "not measured"]
+    held = [row for row in measured if row.verdict in HELD]
+    alone = sum(any(one.controlled in FAILED for one in row.cells) for row in held)
+    partly = sum(row.verdict.startswith("holds in") for row in measured)
+    return f"{len(held) - alone} of {len(measured)} | {partly + alone}" if measured else "- | -"
 
 
 def link(path: str) -> str:
@@ -60,8 +65,13 @@ def lines(item: dict[str, Any], places: dict[str, str], found: dict[str, list[Se
     start = f"| {item['id']} | {what} | {code} "
     if not names:
         return f"{start}| {note or '-'} | | |\n"
-    shown = [f"| [`mechlearn run {name}`]({places[name]}) | {holding(found.get(name, []))} |\n" for name in names]
+    own = {name: [row for row in found.get(name, []) if _source(row).startswith(item.get("source", ""))] for name in names}
+    shown = [f"| [`mechlearn run {name}`]({places[name]}) | {holding(own[name])} |\n" for name in names]
     return start + "| | | ".join(shown)
+
+
+def _source(row: Sentence) -> str:
+    return row.cells[0].claim.source
 
 
 def page() -> str:
