@@ -101,7 +101,7 @@ def test_every_kind_of_file_survives_a_kill_at_it(run, end, trainings, tmp_path)
     hit = 0
     for fault in AIMED:
         process = run(*words, fault=fault)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=120)
         assert ended(process)
         assert "No command should end like this" not in said
         hit += process.returncode != 0
@@ -116,7 +116,7 @@ def test_a_network_goes_on_bit_for_bit_after_a_kill(run, end, trainings):
     words = ("learner", "--epochs", "3", "--seeds", "1")
     wanted = undisturbed(trainings, "learner", seeds=1, epochs=3)
     process = run(*words, fault="worker before rename .checkpoint.safetensors 8")
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert (process.returncode, ended(process)) == (1, True)
     assert "goes on from its checkpoint" in end(*words, wanted=wanted)
 
@@ -135,7 +135,7 @@ def test_random_kills_change_no_row(run, end, trainings, tmp_path, name):
         except subprocess.TimeoutExpired:
             how = draw.choice(list(counts))
             process.send_signal(how)
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=120)
             kills += process.returncode != 0
             counts[how] += process.returncode != 0
             if how == signal.SIGTERM and process.returncode == 143:
@@ -153,7 +153,7 @@ def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, end, train
     wanted = undisturbed(trainings, "walker", steps=3)
     for fault in ("worker full sync .tmp 4", "worker full sync .checkpoint.jsonl 2", "parent full sync .prepared 2"):
         process = run(*words, fault=fault)
-        out, said = process.communicate(timeout=60)
+        out, said = process.communicate(timeout=120)
         assert (process.returncode, out) == (1, ""), fault
         assert "No space left on device" in said.splitlines()[-1]
         assert said.splitlines()[-1].startswith("claimlab: ")
@@ -163,8 +163,8 @@ def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, end, train
 
 def test_a_seed_that_does_not_yield_its_earlier_rows_again_is_refused(run, trainings, tmp_path):
     words = ("walker", "--forget", "true", "--seeds", "1")
-    run(*words, fault="worker before rename seed-0- 8").communicate(timeout=60)
+    run(*words, fault="worker before rename seed-0- 8").communicate(timeout=120)
     process = run(*words)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "a seed that goes on must yield its earlier rows again, but row 0 has step" in said.splitlines()[-1]

@@ -28,13 +28,7 @@ LONGEST = 90
 class Plan:
     """An experiment at a config for some consecutive seeds; made by `plan`.
 
-    Args:
-        experiment: as `claimlab.load` gives it.
-        preset: the preset that the config started from.
-        changed: the fields in which the config differs from it.
-        config: for the first seed.
-        seeds: all seeds, the config's `seed` first.
-        package: where the experiment was found.
+    `config` is for the first seed, and differs from the preset's in the fields of `changed`.
     """
 
     experiment: Experiment[Any]

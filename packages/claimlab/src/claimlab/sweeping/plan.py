@@ -29,17 +29,7 @@ FRESH = 100
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is to be searched; made by `sweep`.
-
-    Args:
-        experiment: as `claimlab.load` gives it.
-        preset: where a trial's settings start from.
-        changed: the preset's fields that are set otherwise in all trials.
-        config: a trial's, before anything is drawn.
-        trials: how many for each method.
-        draws: how settings are drawn, and what ends a trial early.
-        package: where the experiment was found.
-    """
+    """What is to be searched; made by `sweep`. `config` is a trial's before a draw, `trials` those of each method."""
 
     experiment: Experiment[Any]
     preset: str

@@ -30,15 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found for a method.
+    """What was found for a method: how many trials ended how, the best one and its fields of the config.
 
-    Args:
-        method: which.
-        tally: how many trials ended how, by state.
-        best: its best trial; None where none has a value.
-        fields: the best trial's setting as fields of the config.
-        fresh: by name what the best setting does on fresh seeds: the objective, and the last number of each test column.
-        importance: by range the share of what the objective varies by; none where too few trials tell.
+    `fresh` has by name what these do on fresh seeds: the objective, and the last number of each test column.
     """
 
     method: str

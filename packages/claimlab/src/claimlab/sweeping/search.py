@@ -47,14 +47,7 @@ class Fresh:
 
 @dataclass(frozen=True)
 class News:
-    """Where a sweep is, for whoever shows it.
-
-    Args:
-        trials: all that are claimed, of every method.
-        running: how far those under way are: the value so far by method and number.
-        fresh: how many trainings on fresh seeds are done, and of how many.
-        notice: a sentence, or none.
-    """
+    """Where a sweep is, for whoever shows it: its trials, the values so far of those that run, how many fresh seeds."""
 
     trials: tuple[Trial, ...]
     running: dict[tuple[str, int], float | None]

@@ -90,17 +90,9 @@ STRAY = "stray"
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial as it is recorded.
+    """A trial as it is recorded: `number` is its place in the budget from 0 on, `owner` whose process claimed it.
 
-    Args:
-        method: whose.
-        number: from 0 on, its place in the budget.
-        chosen: its setting, a value for each range.
-        state: where it is; "failed" where its training raised an error or gave no finite value.
-        value: of the objective; of one that was pruned, the last.
-        why: it failed.
-        seconds: it took.
-        owner: whose process claimed it.
+    It has failed where its training raised an error or gave no finite value; the value of a pruned one is the last.
     """
 
     method: str

@@ -33,13 +33,7 @@ Identity = dict[str, str | int]
 
 @dataclass(frozen=True)
 class Content:
-    """What a checkpoint holds.
-
-    Args:
-        identity: what made it.
-        facts: JSON.
-        tensors: by name.
-    """
+    """What a checkpoint holds."""
 
     identity: Identity
     facts: dict[str, Any]
@@ -67,11 +61,7 @@ def checkpoints(folder: Path, seed: int) -> list[Path]:
 
 
 class Journal:
-    """Lines of JSON that are written once: a checkpoint says how many bytes of them count, and their digest.
-
-    Args:
-        path: the checkpoint's.
-    """
+    """Lines of JSON that are written once: a checkpoint says how many bytes of them count, and their digest."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, files_of(path)[2]

@@ -32,14 +32,7 @@ from claimlab.running.workers.worker import Event, Job, OnEvent
 
 @dataclass(frozen=True)
 class Found:
-    """What a witness found of a record.
-
-    Args:
-        run: the record, with the witness where there is one.
-        witness: the outcome; None where the rows could not be made.
-        fault: why they could not.
-        before: whether the witness was one of the present source already.
-    """
+    """What a witness found of a record: None, and a fault, where no row could be made; `before` if it had found it earlier."""
 
     run: Run
     witness: Witness | None

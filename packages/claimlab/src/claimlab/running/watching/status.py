@@ -47,18 +47,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class Going:
-    """What an unfinished run says.
-
-    Args:
-        name: the experiment's.
-        label: preset, and what differs from it.
-        seeds: all that are wanted.
-        state: how it ended, "running" until then.
-        error: why it failed or stopped.
-        started: UTC, to the second.
-        seconds: since then, when this was written.
-        at: where each seed is.
-    """
+    """What an unfinished run says: `state` is "running" until it ends, `seconds` are those until this was written."""
 
     name: str
     label: str
