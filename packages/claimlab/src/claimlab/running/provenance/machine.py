@@ -39,15 +39,14 @@ def cores() -> int:
 
 def hardware() -> str:
     """Return the machine in one line, such as "AMD EPYC 7B13, 2 cores, 24 GB, no GPU"."""
-    number = cores()
-    parts = [_processor(), f"{number} core{'s' * (number != 1)}", _memory(), _gpu()]
-    return ", ".join(part for part in parts if part)
-
-
-def _memory() -> str:
-    if not hasattr(os, "sysconf"):  # Windows
-        return ""
-    return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9:.0f} GB"
+    number, gpu = cores(), "no GPU"
+    memory = ""
+    if hasattr(os, "sysconf"):  # not Windows
+        memory = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9:.0f} GB"
+    torch = sys.modules.get("torch")  # an experiment that does not import torch uses no GPU
+    if torch is not None and torch.cuda.is_available():
+        gpu = str(torch.cuda.get_device_name(0))
+    return ", ".join(part for part in (_processor(), f"{number} core{'s' * (number != 1)}", memory, gpu) if part)
 
 
 def _processor() -> str:
@@ -68,10 +67,3 @@ def _cpuinfo() -> dict[str, str]:
         return {}
     pairs = (line.partition(":") for line in first.splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _gpu() -> str:
-    torch = sys.modules.get("torch")  # an experiment that does not import torch uses no GPU
-    if torch is None or not torch.cuda.is_available():
-        return "no GPU"
-    return str(torch.cuda.get_device_name(0))

@@ -62,14 +62,10 @@ def source_digest(package: str, experiment: str) -> str:
 def sources(package: str) -> tuple[str, ...]:
     """Return the top-level packages whose code counts: its own, those in its `SOURCES = ("name", ...)`, and the lab's."""
     top, *inner = package.split(".")
-    named = _named(folder_of(package).joinpath(*inner, "__init__.py"))
-    return tuple(dict.fromkeys((top, *named, __name__.partition(".")[0])))
-
-
-def _named(path: Path) -> tuple[str, ...]:
-    """Return what a file says in its line `SOURCES = (...)`; it is not imported, as every worker asks."""
+    path = folder_of(package).joinpath(*inner, "__init__.py")  # it is not imported, as every worker asks
     found = re.search(r"^SOURCES = (\(.*\))", path.read_text(encoding="utf-8"), re.MULTILINE) if path.is_file() else None
-    return ast.literal_eval(found[1]) if found else ()
+    named: tuple[str, ...] = ast.literal_eval(found[1]) if found else ()
+    return tuple(dict.fromkeys((top, *named, __name__.partition(".")[0])))
 
 
 def folder_of(package: str) -> Path:
