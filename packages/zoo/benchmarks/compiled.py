@@ -3,9 +3,9 @@
 A ratio is (forward + backward + rule) / (forward + backward of the mean loss, compiled), formed within a round of interleaved
 turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments, also with a
 compiled function of their losses, which is the rival. `exact` says that in float64 the gradients are the loop's, but for
-components of which an environment's gradient is 0 within rounding, so that its sign is not known. `compile_seconds` is the first
-step's time, ours before the plain one's: what both need is compiled for ours. That needs an empty TORCHINDUCTOR_CACHE_DIR.
-`memory_ratio` compares what one step adds at its peak, each in a fresh process.
+components of which an environment's gradient is 0 within rounding, so that its sign is not known. `compile_seconds` is the
+first step's time, ours before the plain one's: what both need is compiled for ours. That needs an empty
+TORCHINDUCTOR_CACHE_DIR. `memory_ratio` compares what one step adds at its peak, each in a fresh process.
 """
 
 import copy
