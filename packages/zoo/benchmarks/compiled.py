@@ -3,14 +3,12 @@
 A ratio is (forward + backward + rule) / (forward + backward of the mean loss, compiled), formed within a round of interleaved
 turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments, also with a
 compiled function of their losses, which is the rival. `exact` says that in float64 the gradients are the loop's, but for
-components of which an environment's gradient is 0 within rounding, so that its sign is not known. `compile_seconds` is the
-first step's time, ours before the plain one's: what both need is compiled for ours. That needs an empty
-TORCHINDUCTOR_CACHE_DIR. `memory_ratio` compares what one step adds at its peak, each in a fresh process.
+components of which an environment's gradient is 0 within rounding, so that its sign is not known. `memory_ratio` compares what
+one step adds at its peak, each in a fresh process. Compiling is not timed.
 """
 
 import copy
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -88,7 +86,6 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
     problem = WORKLOADS[name](config.small, config.seed).to(config.device)
     steps, notes = _steps(problem, config.backend)
     steps = {key: awaited(step, config.device) for key, step in steps.items()}
-    compiling = {key: _timed(steps[key], problem) for key in ("mechlearn, compiled", PLAIN, "loop, compiled")}
     memory = _memory(name, config)
     exact = _exact(WORKLOADS[name](config.small, config.seed).double().to(config.device), config.backend)
     for step in steps.values():
@@ -110,7 +107,6 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "memory_ratio": memory.get(key),
             "exact": exact if key == "mechlearn, compiled" else None,
             "seconds": statistics.median(own),
-            "compile_seconds": compiling.get(key),
             "rounds": found.rounds,
             "environments": problem.count,
             "examples": len(problem.batch[0]),
@@ -121,14 +117,6 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "seed": config.seed,
             "small": config.small,
         }
-
-
-def _timed(step: Step, problem: Traced) -> float:
-    """Return the seconds of a first step."""
-    started = time.perf_counter()
-    step()
-    problem.clean()
-    return time.perf_counter() - started
 
 
 def _memory(name: str, config: Config) -> dict[str, float]:
