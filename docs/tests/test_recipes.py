@@ -90,8 +90,8 @@ os._exit(0)
 """
 """What the tests add to a script: each process says what it found, and goes without Python's tear-down.
 
-torch's wrapped models keep the threads of their process group past destroy_process_group. On a loaded machine a process that was
-done has aborted while its interpreter ended.
+torch's wrapped models keep the threads of their process group past destroy_process_group. On a loaded machine a process that
+was done has aborted while its interpreter ended.
 """
 
 
