@@ -12,7 +12,7 @@ from mechlearn_zoo.methods.language.masked import Corruption
 from mechlearn_zoo.tasks.text.code_tokens import NO_ROLE, ROLES
 from tiny import check_measured_and_drawn, rows_of
 
-TINY = Config(modules=10, words=30, window=8, width=8, layers=1, steps=2, labelled=(32,), tuning=10, reached=100.0)
+TINY = Config(modules=10, words=30, window=8, width=8, layers=1, steps=2, labelled=(32, 128), tuning=10, reached=100.0)
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +21,11 @@ def rows():
 
 
 def test_claims_figures_and_the_same_rows_again(rows):
-    check_measured_and_drawn(EXPERIMENT, rows)
+    check_measured_and_drawn(EXPERIMENT, rows, ("quick", "both-sides"))
     again = [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, arms=("masked",)))]
-    assert again[-1] == next(row for row in rows if row.get("arm") == "masked")
+    assert again[-1] == next(row for row in rows if row.get("arm") == "masked" and row["labelled"] == 128)
+    assert {row["model"] for row in again if "model" in row} == {"masked"}, "what no arm takes is not pretrained"
+    assert EXPERIMENT.figures(Rows(again))
 
 
 def test_the_corpus():

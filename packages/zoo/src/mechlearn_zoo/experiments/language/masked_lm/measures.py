@@ -3,9 +3,9 @@
 from claimlab import Rows, Scalar
 
 
-def at(arm: str) -> dict[str, Scalar]:
-    """Return what an arm's row of a seed holds at 32 labelled windows."""
-    return {"kind": "final", "labelled": 32, "arm": arm}
+def at(arm: str, labelled: int = 32) -> dict[str, Scalar]:
+    """Return what an arm's row of a seed holds at a number of labelled windows."""
+    return {"kind": "final", "labelled": labelled, "arm": arm}
 
 
 def later(rows: Rows) -> float | None:

@@ -78,6 +78,9 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    "both-sides": Preset(
+        Config(seed=300, arms=("masked", "causal", "masked-scratch", "causal-scratch"), labelled=(128,)), seeds=6
+    ),
     "paper": Preset(Config(modules=200, words=5000, window=128, width=256, layers=4, steps=50_000, tuning=2000), seeds=5),
 }
 
@@ -206,7 +209,10 @@ def run(config: Config) -> Iterator[Row]:
         "causal": lambda: fresh(config, data.words, causal=True),
         "two-way": lambda: TwoWay(data.words, config.width, same_stream(config.seed)),
     }
+    needed = {arm.removesuffix("-scratch").removesuffix("-frozen") for arm in config.arms}
     for name, make in made.items():
+        if name not in needed:
+            continue
         models[f"{name}-scratch"] = make()
         models[name], saved = make(), checkpoint(name)
         yield from saved.values
