@@ -4,13 +4,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import nullcontext
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mechlearn.agreement.compiled.step import CompiledStep, Doors, refusal
 from mechlearn.agreement.distributed.processes import Processes, Ranks, check_each_step, hand_over
 from mechlearn.agreement.engine.analysis.refusals import check_model
 from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record, overall
@@ -31,6 +30,9 @@ from mechlearn.agreement.rules import EACH, Anchored, Rule, Statistics, check_ru
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
 from mechlearn.arguments import check_flag, check_one_of, check_whole, worded
 from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, named
+
+if TYPE_CHECKING:
+    from mechlearn.agreement.compiled.step import CompiledStep
 
 
 class Agreement:
@@ -414,7 +416,7 @@ class Agreement:
 
     def compile(
         self, losses_of: Callable[..., Tensor], *, backend: str = "inductor", options: Mapping[str, object] | None = None
-    ) -> CompiledStep:
+    ) -> "CompiledStep":
         """Return a step that traces and compiles a function of losses, forward and backward pass in one.
 
         Use it for a loop that would compile its model: compile through the agreement instead. The step is called with a batch
@@ -442,6 +444,7 @@ class Agreement:
                 "one loss for each row."
             )
         check_one_of("backend", backend, ("inductor", "aot_eager"))
+        from mechlearn.agreement.compiled.step import CompiledStep, Doors, refusal  # noqa: PLC0415  # a third of the import
 
         def refused(needs: frozenset[str]) -> str | None:
             return refusal(needs, self._statistics, self._normalise)
