@@ -1,11 +1,15 @@
 """Random networks through the compiled step, and random sequences of what a training loop does, against the definition.
 
-Run it: python traced_soak.py NETWORKS FIRST RUNS
+Run it: python traced_soak.py CASES FIRST RUNS
+
+A case is one step: a network, a batch, ids and a threshold. Each network is traced once, or twice where its number of rows
+changes, and takes ten steps: tracing takes as long as sixty.
 """
 
 import random
 import sys
 import time
+import traceback
 import warnings
 from contextlib import nullcontext
 
@@ -21,11 +25,42 @@ from traced_models import random_case, scattered
 ROWS = 12
 
 
-def try_network(number):
-    """Take a step of a random network; return why the eager engine took it, None where the compiled one did."""
+STEPS = 10
+"""Cases of a network."""
+
+
+def ids_of(rows, number, draw):
+    """Ids of rows: in any order, or sorted and of equal numbers, or every row alone."""
+    if number % STEPS == 2:
+        return torch.arange(rows)
+    if number % STEPS == 5:
+        return torch.arange(3).repeat_interleave(rows // 3)
+    return scattered(rows, draw.choice([2, 3, 4, 5, 7]), number)
+
+
+def try_network(number, steps=STEPS):
+    """Take steps of a random network; return why the eager engine took the last, None where the compiled one did.
+
+    Every fourth network sees another number of rows on the way, and every fifth one is of float32.
+    """
     model, losses_of, batch = random_case(number)
-    step = Agreement(model, AndMask(0.6)).compile(losses_of, backend="aot_eager")
-    assert_step(step, model, losses_of, batch(ROWS, number), scattered(ROWS, 2 + number % 4, number), served=False)
+    dtype = torch.float32 if number % 5 == 4 else torch.float64
+    model.to(dtype)
+    decided = 0.1 if dtype == torch.float32 else 0.5
+    agreement, draw = Agreement(model, AndMask(0.6)), random.Random(number)
+    step = agreement.compile(losses_of, backend="aot_eager")
+    for case in range(STEPS * number, STEPS * number + steps):
+        rows = 9 if number % 4 == 3 and case % STEPS > 7 else ROWS
+        x, y = batch(rows, case)
+        x = x.detach().to(dtype).requires_grad_(x.requires_grad)
+        threshold = draw.choice(["0.6", "0.6", "0.4", "0.8", "1.0"])
+        agreement.rule = AndMask(float(threshold))
+        try:
+            ids = ids_of(rows, case, draw)
+            assert_step(step, model, losses_of, (x, y), ids, threshold, served=False, decided=decided)
+        except Exception as error:
+            error.add_note(f"network {number}, case {case}, threshold {threshold}")
+            raise
     return step.reason
 
 
@@ -169,18 +204,30 @@ def try_run(number, actions=10):
 
 
 def main():
-    networks, first, runs = (int(argument) for argument in sys.argv[1:4])
+    cases, first, runs = (int(argument) for argument in sys.argv[1:4])
     warnings.simplefilter("ignore")
-    started, eager = time.monotonic(), 0
-    for number in range(first, first + networks):
-        eager += try_network(number) is not None
-        if number % 20 == 19:
+    started, eager, networks = time.monotonic(), 0, -(-cases // STEPS)
+    wrong = 0
+
+    def said(count):
+        seconds = time.monotonic() - started
+        return f"{STEPS * count} cases of {count} networks, {eager} of them by the eager engine, {wrong} wrong, {seconds:.0f} s"
+
+    for count, number in enumerate(range(first, first + networks), 1):
+        try:
+            eager += try_network(number) is not None
+        except Exception:
+            traceback.print_exc()
+            wrong += 1
+        if count % 20 == 0:
             torch._dynamo.reset()
-        if number % 500 == 499:
-            print(f"{number + 1} networks, {eager} of them by the eager engine, {time.monotonic() - started:.0f} s", flush=True)
+        if count % 100 == 0:
+            print(said(count), flush=True)
+    print(said(networks), flush=True)
     for number in range(first, first + runs):
         try_run(number)
-    print(f"{networks} networks, {eager} by the eager engine, and {runs} runs: {time.monotonic() - started:.0f} s")
+    print(f"{runs} runs, {time.monotonic() - started:.0f} s")
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":
