@@ -1,7 +1,7 @@
 """Social dilemmas: agents that talk are paid for influence, where all eat less if each eats what it can."""
 
 from claimlab import Experiment, claims_of
-from mechlearn_zoo.experiments.worlds.social_dilemmas import figures, influence, measures, run, settings
+from mechlearn_zoo.experiments.worlds.social_dilemmas import box, figures, influence, measures, run, settings
 
 EXPERIMENT = Experiment(
     name="social-dilemmas",
@@ -21,6 +21,15 @@ EXPERIMENT = Experiment(
             run=influence.run,
             claims=claims_of(measures, "influence.toml"),
             figures=figures.influence,
+        ),
+        Experiment(
+            name="social-dilemmas",
+            title="One agent can let another out of a box: does it, if it is paid for influence?",
+            reproduces="Jaques et al. 2019, a proof of concept of their appendix, from memory, as a game of tables",
+            presets=box.PRESETS,
+            run=box.run,
+            claims=claims_of(measures, "box.toml"),
+            figures=figures.boxed,
         ),
     ),
 )

@@ -59,3 +59,19 @@ def influence(rows: Rows) -> dict[str, Figure]:
     axes.plot(rows["true"], rows["measured"], "o", color=COLOURS["ours"])
     axes.set(xlabel="true (nats)", ylabel="measured")
     return {"influence": figure}
+
+
+def boxed(rows: Rows) -> dict[str, Figure]:
+    """Draw how often the box is opened, and what both eat."""
+    figure, axes = panels(
+        2, 1, height=2.8,
+        caption="After training, a dot per seed; bars are means. Left: share of episodes in which the box is opened. Right: "
+        "apples of both agents in an episode.",
+    )  # fmt: skip
+    names = [_LABELS[arm] for arm in ARMS]
+    for ax, key in zip(axes, ("opened", "reward"), strict=True):
+        columns(ax, names, {("", "ours"): [rows.where(arm=arm)[key] for arm in ARMS]}, bars=True)
+        ax.tick_params(axis="x", labelsize=6)
+    axes[0].set(title="Opened", ylabel="share of episodes", ylim=(0, 1.05))
+    axes[1].set(title="Apples", ylabel="apples of both", ylim=(0, None))
+    return {"box": figure}

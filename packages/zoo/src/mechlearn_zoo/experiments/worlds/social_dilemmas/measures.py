@@ -81,3 +81,8 @@ def error(rows: Rows) -> float | None:
     """Return the largest error of the measured influence over couplings."""
     found = rows.where(kind="coupling")
     return float(np.abs(np.subtract(found["measured"], found["true"])).max()) if found else None
+
+
+def boxed(key: str, one: str, other: str) -> Paired:
+    """Return a measure: a number of episodes that begin with a locked box, of one arm less another, median over seeds."""
+    return Paired(key, {"kind": "box", "arm": one}, {"kind": "box", "arm": other})
