@@ -5,6 +5,7 @@ import torch
 
 from claimlab import EarlyStopping, Rows, judge
 from mechlearn_zoo.experiments.robustness import reprogramming
+from mechlearn_zoo.experiments.robustness.reprogramming import residual
 from mechlearn_zoo.experiments.robustness.reprogramming.run import Config, squares, tasks
 
 CONFIG = Config(letters=64, host_steps=2, steps=2, batch=8)
@@ -49,3 +50,46 @@ def test_squares_are_counted():
     found = squares(0, 50)
     assert found.x.shape == (50, 1, 8, 8)
     assert torch.equal(found.x.sum((1, 2, 3)) / 4 - 1, found.y.float())
+
+
+@pytest.fixture(scope="module")
+def residual_rows():
+    small = residual.Config(seed=100, letters=64, host_steps=2, steps=2, batch=8)
+    return [{**row, "seed": 100} for row in residual.run(small)]
+
+
+def test_residual_hosts_can_be_judged_and_drawn(residual_rows):
+    (part,) = reprogramming.EXPERIMENT.parts
+    for claim in part.claims:
+        assert judge(claim, residual_rows, "residual").measured is not None, claim.id
+    assert part.figures(Rows(residual_rows))
+    assert [row["state"] for row in residual_rows] == list(residual.STATES)
+
+
+def test_a_picture_of_a_row_is_what_the_host_was_shown(residual_rows):
+    shown = residual.pixels(residual_rows[0]["shown"])
+    assert shown.shape == (24, 24, 3)
+    test = residual.digits(100)[1]
+    middle = 2 * shown[6:18, 6:18].permute(2, 0, 1) - 1
+    torch.testing.assert_close(middle, test.x[0].expand(3, 12, 12), atol=1 / 9 + 1e-6, rtol=0)
+    assert residual_rows[0]["digit"] == int(test.y[0])
+
+
+def test_an_untrained_host_is_as_pytorch_leaves_it_and_the_rescaled_one_has_the_trained_one_s_spread():
+    config = residual.Config(seed=100, letters=64, host_steps=2, steps=2, batch=8)
+    letters = residual.coloured(0, 100)
+    found = residual.hosts(config, letters)
+    blank = [one for one in found["untrained"].modules() if isinstance(one, torch.nn.BatchNorm2d)]
+    assert all(not one.running_mean.any() and bool((one.running_var == 1).all()) for one in blank)
+    spreads = [residual.logits_spread(found[name], letters) for name in ("trained", "rescaled")]
+    assert spreads[0] == pytest.approx(spreads[1], rel=1e-4)
+    pairs = zip(found["untrained"].parameters(), found["rescaled"].parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+    assert not any(one.training for host in found.values() for one in host.modules() if one is not found["rescaled"])
+
+
+def test_letters_have_a_colour_that_differs_from_their_ground():
+    found = residual.coloured(3, 50)
+    assert found.x.shape == (50, 3, 24, 24)
+    assert float(found.x.abs().max()) <= 1
+    assert float((found.x.amax((2, 3)) - found.x.amin((2, 3))).sum(1).min()) > 0.8

@@ -3,8 +3,10 @@
 import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
+from mechlearn_zoo.experiments.robustness.reprogramming.residual import STATES as HOST_STATES
+from mechlearn_zoo.experiments.robustness.reprogramming.residual import pixels
 from mechlearn_zoo.experiments.robustness.reprogramming.run import STATES
-from mechlearn_zoo.learners.plots import Figure, columns, level
+from mechlearn_zoo.learners.plots import Figure, columns, first_seed, level, picture
 
 HOSTS = ("cnn", "mlp", "linear")
 
@@ -35,3 +37,26 @@ def figures(rows: Rows) -> dict[str, Figure]:
         axis.legend(fontsize=7)
     axes[0].set_ylabel("accuracy")
     return {"programs": figure}
+
+
+def residual(rows: Rows) -> dict[str, Figure]:
+    """Draw accuracies of a residual host, and what it is shown."""
+    figure, axes = panels(
+        3, 1, height=2.7,
+        caption="Left: accuracy on digits of a residual host that reads coloured letters, and of two untrained ones; with a "
+        "program (bars: mean, points: seeds) and without (black lines). Right: a digit in the programs of the trained and the "
+        "untrained host, first seed.",
+    )  # fmt: skip
+    found = {("", colour(0)): [rows.where(state=state)["accuracy"] for state in HOST_STATES]}
+    columns(axes[0], HOST_STATES, found, bars=True, fontsize=8)
+    for place, state in enumerate(HOST_STATES):
+        without = float(np.mean(rows.where(state=state)["without"]))
+        name = "" if place else "without a program"
+        axes[0].hlines(without, place - 0.4, place + 0.4, color=COLOURS["ink"], linewidth=1.2, label=name)
+    level(axes[0], 0.1, "chance")
+    axes[0].set(ylim=(0, 1), ylabel="accuracy on digits")
+    axes[0].legend(fontsize=7, loc="upper left")
+    for axis, state in zip(axes[1:], HOST_STATES, strict=False):
+        row = first_seed(rows).where(state=state)[0]
+        picture(axis, pixels(str(row["shown"])).numpy(), f"{state}: a {row['digit']}, host says {row['said']}")
+    return {"residual": figure}

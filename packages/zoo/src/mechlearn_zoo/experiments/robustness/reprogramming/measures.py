@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from claimlab import EachSeed, Paired, Rows
+from claimlab import EachSeed, Paired, Rows, Scalar
 
 
 def gain(task: str) -> EachSeed:
@@ -30,3 +30,14 @@ def over_bias(rows: Rows) -> float:
 def shift(rows: Rows) -> float:
     """Return how much a program's effect on logits differs between pictures, over its size, at most, for linear hosts."""
     return max(rows.where(kind="host", host="linear")["shift"])
+
+
+def added(rows: Rows) -> float | None:
+    """Return how much accuracy on digits a program adds to the trained residual host."""
+    found = rows.where(kind="residual", state="trained")
+    return found["accuracy"][0] - found["without"][0] if found else None
+
+
+def residual(state: str) -> dict[str, Scalar]:
+    """Return what a residual host's row holds."""
+    return {"kind": "residual", "state": state}
