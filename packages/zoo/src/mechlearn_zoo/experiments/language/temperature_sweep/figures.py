@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
-from mechlearn_zoo.experiments.language.temperature_sweep.measures import curve
-from mechlearn_zoo.learners.plots import Axes, Figure, curves, first_seed, level
+from mechlearn_zoo.experiments.language.temperature_sweep.measures import curve, dominated
+from mechlearn_zoo.learners.plots import Axes, Figure, curves, level
 from mechlearn_zoo.methods.language.temperature import Curve, dominance
 
 NAMES = {"mle": ("maximum likelihood", COLOURS["ours"]), "seqgan": ("SeqGAN", COLOURS["baseline"])}
@@ -14,25 +14,36 @@ ROUNDS = {"seqgan": ("SeqGAN", "ours"), "pg-bleu": ("policy gradient of BLEU", "
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the first seed's curves, and how much better maximum likelihood is at equal diversity, a line per seed."""
+    """Draw the curves of the seed with the median share, and how much better maximum likelihood is, a line per seed."""
     figure, (axis, beside) = panels(
-        2, caption="Left: two generators over temperatures, one seed; dots mark T = 1, lower is better on both axes. Right: "
-        "how much better maximum likelihood is at the same diversity, a line per seed; below 0, SeqGAN is better.",
+        2, caption="Left: two generators over temperatures, on the seed with the median share of diversity at which maximum "
+        "likelihood is better; dots mark T = 1, lower is better on both axes. Right: how much better maximum likelihood is at "
+        "the same diversity, a line per seed, that of the left black; below 0, SeqGAN is better.",
         height=3.2,
     )  # fmt: skip
     points = rows.where(kind="point")
+    shown = median_seed(points)
     for arm, (label, shade) in NAMES.items():
-        _draw(axis, [(p.diversity, p.quality, p.temperature) for p in curve(first_seed(points), arm)], label, shade)
+        _draw(axis, [(p.diversity, p.quality, p.temperature) for p in curve(shown, arm)], label, shade)
     axis.set(xlabel="NLL of held-out text: less diverse to the right", ylabel="NLL of samples under the oracle")
     axis.legend(fontsize=8)
     for index, group in enumerate(points.by("seed").values()):
         one, other = curve(group, "mle"), curve(group, "seqgan")
         if found := dominance(one, other) if len(one) > 1 and len(other) > 1 else None:
             at = np.linspace(found.low, found.high, 200)
-            beside.plot(np.linspace(0, 1, len(at)), _best(other, at) - _best(one, at), color=colour(index), linewidth=1.2)
+            less, drawn = _best(other, at) - _best(one, at), group[0]["seed"] == shown[0]["seed"]
+            shade, wide = (COLOURS["ink"], 2.2) if drawn else (colour(index), 1.2)
+            beside.plot(np.linspace(0, 1, len(at)), less, color=shade, linewidth=wide)
     level(beside, 0, style="-")
     beside.set(xlabel="share of the common range of diversity", ylabel="NLL, SeqGAN less likelihood")
     return {"curves": figure}
+
+
+def median_seed(points: Rows) -> Rows:
+    """Return the points of the seed with the median share, the lower of two; the first seed's where no share is known."""
+    seeds = list(points.by("seed").values())
+    known = sorted((found, index) for index, one in enumerate(seeds) if (found := dominated(one)) is not None)
+    return seeds[known[(len(known) - 1) // 2][1]] if known else seeds[0]
 
 
 def rounds(rows: Rows) -> dict[str, Figure]:
