@@ -122,6 +122,37 @@ def test_networks(options, ids, dtype):
         torch.testing.assert_close(parameter.grad, expected, rtol=1e-3, atol=float(rounding * expected.max()))
 
 
+READ = {
+    "last hidden states": lambda out, last, cell: last.sum((0, 2)),
+    "last cell states": lambda out, last, cell: cell.square().sum((0, 2)),
+    "both last states": lambda out, last, cell: (last * cell).sum((0, 2)),
+    "states of another example": lambda out, last, cell: out.mean((1, 2)) + last.flip(1).sum((0, 2)),
+    "last states of two examples": lambda out, last, cell: last.sum((0, 2)) + cell.roll(2, 1).sum((0, 2)),
+    "all of another example": lambda out, last, cell: (out.mean((1, 2)) + cell.sum((0, 2))).flip(0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*take one backward pass for each environment")
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("read", READ)
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2}, {"bidirectional": True, "num_layers": 2}], ids=str)
+@pytest.mark.parametrize("follows", [False, True], ids=["input", "layer"])
+def test_what_is_read_of_it(options, read, ids, follows):
+    torch.manual_seed(0)
+    embed, lstm = nn.Linear(5, 8) if follows else nn.Identity(), nn.LSTM(8, 6, batch_first=True, **options)
+    model, x, ids = nn.ModuleList([embed, lstm]), torch.randn(6, 7, 5 if follows else 8), torch.tensor(IDS[ids])
+
+    def losses():
+        out, (last, cell) = lstm(embed(x))
+        return READ[read](out, last, cell).square()
+
+    stacks = definition(losses(), ids, list(model.parameters()))
+    record = Agreement(model, AndMask(0.6)).backward(losses(), ids)
+    for parameter, stack in zip(model.parameters(), stacks, strict=True):
+        assert_masked(parameter.grad, stack, 2e-5)
+    assert read not in list(READ)[:3] or set(record.paths.values()) == {"layer"}
+
+
 @pytest.mark.parametrize("options", ["one layer", "three layers", "both directions", "residual", "twice"])
 def test_what_lies_below_receives_what_autograd_sends(options):
     """To the bit: in float32 a formula's own rounding there would pass on to gradients that all but vanish."""

@@ -313,16 +313,27 @@ class Walk:
             if child is None:
                 continue
             alone = self._below(child)
-            if alone is not None and 0 in arrived:
-                self._read(node, slot, arrived[0], alone[0], child)
-            elif alone is not None:
-                self.found.lost.setdefault(alone[0], f"only the last state of {kind.name} is used")
-            else:
-                try:
-                    into = kind.joining(self._batch, node, arrived, self._shape(child, number))
-                except Conflict:
-                    into = Lost(f"examples of different environments meet at {kind.name}")
-                self._send(child, number, into)
+            try:
+                if alone is None:
+                    self._send(child, number, kind.joining(self._batch, node, arrived, self._shape(child, number)))
+                else:
+                    self._read(node, slot, self._joined(node, kind, arrived), alone[0], child)
+            except Conflict:
+                reason = f"examples of different environments meet at {kind.name}"
+                if alone is None:
+                    self._send(child, number, Lost(reason))
+                else:
+                    self.found.lost.setdefault(alone[0], reason)
+
+    def _joined(self, node: Node, kind: Kind, arrived: dict[int, Known]) -> Known:
+        """Return whose the examples of a recurrent layer are, by all that arrived at its outputs."""
+        assert kind.joining is not None
+        if arrived.keys() == {0}:
+            return arrived[0]
+        found = kind.joining(self._batch, node, arrived, self._shape(node, 0))
+        if isinstance(found, Lost):
+            raise Conflict
+        return found
 
     def _trust(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Own]) -> None:
         """Take an unknown node's rows to stay where they are, first."""
