@@ -75,15 +75,6 @@ class TestBadInput:
         self.agreement = Agreement(self.model, AndMask())
         self.assert_refused(self.losses(), self.ids, ValueError, "Found it in the graph.*statistics='pooled'.*GroupNorm")
 
-    @pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")  # torch's own, on importing its compiler
-    def test_compiled_models(self):
-        for model in (torch.compile(self.model), nn.Sequential(torch.compile(nn.Linear(2, 2)))):
-            with pytest.raises(ValueError, match=r"should not be compiled.*Pass the model as it was before"):
-                Agreement(model, AndMask())
-        self.model.compile()
-        with pytest.raises(ValueError, match="should not be compiled"):
-            Agreement(self.model, AndMask())
-
     @pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
     @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf.*:UserWarning")
     @cpu_alone("torch.compile does not trace what puts tests' tensors on a device")
@@ -96,7 +87,7 @@ class TestBadInput:
             agreement = Agreement(self.model, AndMask(), rows=choice)
             losses = square(self.model(self.x))
             if choice is None:
-                with pytest.warns(UserWarning, match="torch.compile fuses what it compiles: compile what holds no parameters"):
+                with pytest.warns(UserWarning, match="torch.compile fuses what it compiles: compile through"):
                     record = agreement.backward(losses, self.ids)
             else:
                 record = agreement.backward(losses, self.ids)

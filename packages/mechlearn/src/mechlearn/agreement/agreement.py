@@ -11,7 +11,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mechlearn.agreement.distributed.processes import Processes, Ranks, check_each_step, hand_over
-from mechlearn.agreement.engine.analysis.refusals import check_model
 from mechlearn.agreement.engine.collected import Collected, OfEnvironments, Path, Record, overall
 from mechlearn.agreement.engine.combining import combine_small, combine_sums, treats_components_alike
 from mechlearn.agreement.engine.delivery import cast_all, deliver
@@ -29,7 +28,7 @@ from mechlearn.agreement.kernels.library import BuildError
 from mechlearn.agreement.rules import EACH, Anchored, Rule, Statistics, check_rule
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
 from mechlearn.arguments import check_flag, check_one_of, check_whole, worded
-from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, named
+from mechlearn.environments import EnvironmentIds, Ids, check_finite_together, check_trainable, named
 
 if TYPE_CHECKING:
     from mechlearn.agreement.compiled.step import CompiledStep
@@ -84,8 +83,8 @@ class Agreement:
 
     Raises:
         TypeError: if `model` is no module, or `rule` is no rule or a rule's class.
-        ValueError: if a name is no trainable parameter's, the model has no trainable parameters or is compiled by
-            `torch.compile`, or a choice of statistics, kernel, rows or norm is unknown.
+        ValueError: if a name is no trainable parameter's, the model has no trainable parameters, or a choice of statistics,
+            kernel, rows or norm is unknown.
 
     Example:
         >>> import torch
@@ -113,7 +112,7 @@ class Agreement:
         normalise: str | Sequence[str] | None = None,
         verify: int | None = None,
     ) -> None:
-        check_model(model)
+        check_trainable(model)
         self._processes = Processes(model)
         check_rule(rule)
         check_flag("refuse_nonfinite", refuse_nonfinite)

@@ -92,8 +92,3 @@ def test_a_reentrant_checkpoint(model):
     h = torch.utils.checkpoint.checkpoint(model, X.clone().requires_grad_(), use_reentrant=True)
     with pytest.raises(ValueError, match="reentrant"):
         gradient_statistics(model, h.square().sum(1), [0] * 6)
-
-
-def test_a_compiled_model(model):
-    with pytest.raises(ValueError, match="should not be compiled"):
-        gradient_statistics(torch.compile(model, backend="eager"), losses_of(model), [0] * 6)

@@ -163,7 +163,7 @@ class OnePass:
         with silent(asked.graph.leaves.values()), Retained(self._model) as retained, reusable(compiled):
             if plain:
                 if needs:
-                    check_batch_norm(asked.graph, self._statistics, groups.count)
+                    check_batch_norm(asked.graph, self._model, self._statistics, groups.count)
                 found.paths, gradients = _plain(asked, self._blank(needs, asked.parameters, groups.count), complete)
                 retained.settle(1)
             else:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from mechlearn.agreement.engine import layers as formulas
-from mechlearn.agreement.engine.analysis.refusals import check_batch_norm, check_graph, check_reached
+from mechlearn.agreement.engine.analysis.refusals import check_batch_norm, check_graph, check_reached, may_hide
 from mechlearn.agreement.engine.analysis.rows import Made, Read
 from mechlearn.agreement.engine.analysis.walk import Proof, Survey, prove, survey
 from mechlearn.agreement.engine.variance.clusters import Clusters
@@ -25,6 +25,7 @@ class Asked(NamedTuple):
         graph: of the losses.
         parameters: the model's that are reached, by name.
         outside: leaves outside the model.
+        model: whose parameters they are.
     """
 
     losses: Tensor
@@ -33,6 +34,7 @@ class Asked(NamedTuple):
     graph: Survey
     parameters: dict[str, nn.Parameter]
     outside: list[Tensor]
+    model: nn.Module
 
 
 MANY = 2**17
@@ -117,7 +119,7 @@ def ask(model: nn.Module, losses: Tensor, environments: EnvironmentIds, partitio
     if len(parameters) < len(leaves):
         own = set(map(id, parameters.values()))
         outside = [leaf for key, leaf in leaves.items() if key not in own]
-    return Asked(losses, groups, groups.mean_weights(losses), graph, parameters, outside)
+    return Asked(losses, groups, groups.mean_weights(losses), graph, parameters, outside, model)
 
 
 class Plan(NamedTuple):
@@ -156,9 +158,9 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool, pulling: bo
     """
     names = {id(parameter): name for name, parameter in asked.parameters.items()}
     proof = prove(asked.graph, names, asked.groups, vouched)
-    if proof.batch_norm:
+    if proof.batch_norm or (proof.lost and may_hide(asked.graph, asked.model)):
         whole = asked.groups.environments if isinstance(asked.groups, Clusters) else asked.groups
-        check_batch_norm(asked.graph, statistics, whole.count)
+        check_batch_norm(asked.graph, asked.model, statistics, whole.count)
     reads: dict[str, list[Read]] = {}
     reasons: dict[str, str] = {}
     for made in proof.made.values():

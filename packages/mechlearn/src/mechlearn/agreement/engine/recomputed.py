@@ -19,6 +19,8 @@ from torch.autograd.function import FunctionCtx
 from torch.autograd.graph import Node
 from torch.utils.hooks import RemovableHandle
 
+from mechlearn.agreement.engine.analysis.tables import COMPILED
+
 _RAW = "_raw_saved_"
 
 
@@ -113,13 +115,14 @@ class _Look(torch.autograd.Function):
         return gradients[0], None
 
 
-COMPILED = "CompiledFunctionBackward"
-"""The name of what torch.compile makes of a forward pass."""
-
-
 @contextmanager
-def reusable(nodes: Iterable[Node]) -> Generator[None]:
-    """Let several backward passes go through compiled nodes within, whatever their backward pass was compiled for."""
+def reusable(nodes: Iterable[Node], *, kept: bool = False) -> Generator[None]:
+    """Let several backward passes go through compiled nodes within, whatever their backward pass was compiled for.
+
+    Args:
+        nodes: of a graph.
+        kept: leave what they saved for another pass behind.
+    """
     found = [node for node in nodes if node.name() == COMPILED]
     if not found:
         yield
@@ -127,13 +130,18 @@ def reusable(nodes: Iterable[Node]) -> Generator[None]:
     handles: list[RemovableHandle] = []
     import torch._functorch.config as functorch  # noqa: PLC0415  # a module that compiles has loaded it
 
+    restoring: list[Callable[[tuple[Tensor | None, ...]], None]] = []
     try:
-        handles += [node.register_prehook(_restoring(node)) for node in found if _gives_away(node)]
+        for node in filter(_gives_away, found):
+            restoring.append(_restoring(node))
+            handles.append(node.register_prehook(restoring[-1]))
         with functorch.patch(donated_buffer=False):  # pyright: ignore  # installed at run time
             yield
     finally:
         for handle in handles:
             handle.remove()
+        for restore in restoring if kept else ():
+            restore(())
 
 
 def _gives_away(node: Any) -> bool:  # noqa: ANN401  # a node with what torch's compiler puts on it

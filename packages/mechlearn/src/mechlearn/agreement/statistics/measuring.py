@@ -8,13 +8,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mechlearn.agreement.engine import layers as formulas
-from mechlearn.agreement.engine.analysis.refusals import check_batch_norm, check_model
+from mechlearn.agreement.engine.analysis.refusals import check_batch_norm
 from mechlearn.agreement.engine.backward import PullingPass
 from mechlearn.agreement.engine.collected import Path
 from mechlearn.agreement.engine.delivery import silent
 from mechlearn.agreement.engine.hooks import Retained
 from mechlearn.agreement.engine.layers.terms import Stacked
 from mechlearn.agreement.engine.planning import Asked, Partitions, Plan, ask, mean_losses, paths_of
+from mechlearn.agreement.engine.recomputed import reusable
 from mechlearn.agreement.engine.streaming import stream_environment_gradients
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.variance.clusters import Clusters
@@ -22,7 +23,7 @@ from mechlearn.agreement.statistics.pieces import add_pieces, merged, squares_of
 from mechlearn.agreement.statistics.results import GradientStatistics, ParameterStatistics
 from mechlearn.agreement.statistics.sums import PieceSums, squares_of_rows
 from mechlearn.arguments import check_flag, worded
-from mechlearn.environments import EnvironmentIds, Environments
+from mechlearn.environments import EnvironmentIds, Environments, check_trainable
 
 
 @worded
@@ -54,8 +55,7 @@ def gradient_statistics(
 
     Raises:
         TypeError: if the model, losses, ids or flags are of another type.
-        ValueError: if losses are reduced or have no graph, if ids do not fit, if BatchNorm mixes the rows, or if the model is
-            compiled (see `watch`).
+        ValueError: if losses are reduced or have no graph, if ids do not fit, or if BatchNorm mixes the rows.
         RuntimeError: if the losses' graph was used up by an earlier backward pass.
 
     Example:
@@ -80,7 +80,7 @@ def statistics_of(
     retain_graph: bool,
 ) -> GradientStatistics:
     """Return `gradient_statistics`, of a graph that need not be kept."""
-    check_model(model)
+    check_trainable(model)
     check_flag("examples", examples)
     check_flag("pairs", pairs)
     with torch.no_grad(), _in_sentences():
@@ -111,7 +111,9 @@ class _Measuring:
         asked, groups = self._asked, self._groups
         _check_apart(asked)
         plan = paths_of(asked, None, vouched=False, pulling=True)
-        with silent(asked.graph.leaves.values()), Retained(self._model):  # what is retained is not settled: it stays as it was
+        # What is retained is not settled: it stays as it was.
+        kept = reusable(asked.graph.kinds, kept=retain_graph)
+        with silent(asked.graph.leaves.values()), Retained(self._model), kept:
             self._in_one_pass(plan, retain_graph or bool(plan.reasons))
             self._one_by_one(plan)
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids
@@ -269,7 +271,7 @@ def _owners(rows: Clusters) -> Tensor:
 def _check_apart(asked: Asked) -> None:
     """Reject batch statistics: what a row's own gradient is they leave open."""
     try:
-        check_batch_norm(asked.graph, None, asked.groups.count)
+        check_batch_norm(asked.graph, asked.model, None, asked.groups.count)
     except ValueError:
         raise ValueError(
             "The model should treat each row by itself, as gradients by environment are of its own rows. Found BatchNorm in "
@@ -288,10 +290,5 @@ def _in_sentences() -> Generator[None]:
             raise RuntimeError(
                 "`losses` should come from a graph that is still there. Found one that an earlier backward pass has used up. "
                 "Call this before the backward pass."
-            ) from None
-        if "donated buffers" in str(error):
-            raise RuntimeError(
-                "`losses` should come from a graph that several backward passes may read. Found one of torch.compile, which "
-                "gives its buffers away in the first. Call `watch`, which makes a forward pass that is not compiled."
             ) from None
         raise

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 from torch.autograd.graph import Node
+from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]
 
 from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
-from mechlearn.agreement.engine.analysis.tables import kind_of
+from mechlearn.agreement.engine.analysis.tables import COMPILED, kind_of
 from mechlearn.agreement.engine.analysis.walk import Survey
-from mechlearn.environments import check_trainable
 
 
-def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
+def check_batch_norm(graph: Survey, model: nn.Module, statistics: str | None, environments: int) -> None:
     """Reject batch statistics of the graph unless the choice of statistics fits the call."""
-    if not any(kind.batch_norm and _mixes(node) for node, kind in graph.kinds.items()):
+    if not any(kind.batch_norm and _mixes(node) for node, kind in graph.kinds.items()) and not may_hide(graph, model):
         return
     if statistics is None:
         raise ValueError(
@@ -28,6 +28,14 @@ def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -
             f"own. Found {environments} environments in one batch. Run the model and `accumulate` for one environment at a "
             "time, and `backward` for the last."
         )
+
+
+def may_hide(graph: Survey, model: nn.Module) -> bool:
+    """Tell whether a part of the graph is compiled, where batch statistics of the model's layers do not show."""
+    if kind_of(COMPILED) not in graph.kinds.values():
+        return False
+    layers = (layer for layer in model.modules() if isinstance(layer, _BatchNorm))
+    return any(layer.training or layer.running_mean is None for layer in layers)
 
 
 def _mixes(node: Node) -> bool:
@@ -51,17 +59,3 @@ def check_graph(graph: Survey) -> None:
             "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass "
             "of its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
         )
-
-
-def check_model(model: nn.Module) -> None:
-    """Reject a model that has nothing to train, or whose graph cannot be read."""
-    check_trainable(model)
-    for name, module in model.named_modules():
-        # What torch.compile(model) and model.compile() leave behind: both fuse the graph into a single node.
-        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
-            where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
-            raise ValueError(
-                f"`model` should not be compiled by torch.compile, which fuses all that reads parameters. {where} "
-                "Pass the model as it was before; functions that hold no parameters and treat each example by itself, such as "
-                "the loss, may be compiled, with rows='independent'."
-            )

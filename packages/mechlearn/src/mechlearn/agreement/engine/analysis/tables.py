@@ -93,6 +93,10 @@ _JOINING: dict[str, JoiningRule] = {
 _NAME = re.compile(r"(\w+)Backward(\d+)")
 
 
+COMPILED = "CompiledFunctionBackward"
+"""The name of the nodes of what torch.compile has compiled."""
+
+
 class Kind:
     """What is known of the nodes of one name.
 

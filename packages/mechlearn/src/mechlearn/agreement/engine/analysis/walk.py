@@ -15,7 +15,7 @@ from torch.autograd.graph import Node
 from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
 from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
 from mechlearn.agreement.engine.analysis.rows import Made, Read
-from mechlearn.agreement.engine.analysis.tables import Kind, kind_of
+from mechlearn.agreement.engine.analysis.tables import COMPILED, Kind, kind_of
 from mechlearn.agreement.engine.hooks import is_of_hooks, is_of_wrapper
 from mechlearn.environments import Environments
 
@@ -400,11 +400,13 @@ _TWO_DEPTHS = "it is read at two depths of one way"
 
 
 def _unknown(kind: Kind) -> Lost:
-    fused = kind.name == "CompiledFunctionBackward"
-    return Lost(f"{kind.name} is not known to keep rows apart" + (_COMPILED if fused else ""))
+    return Lost(f"{kind.name} is not known to keep rows apart" + (_FUSED if kind.name == COMPILED else ""))
 
 
-_COMPILED = ", as torch.compile fuses what it compiles: compile what holds no parameters, and vouch for that"
+_FUSED = (
+    ", as torch.compile fuses what it compiles: compile through `Agreement.compile`, or what holds no parameters, and vouch "
+    "for that"
+)
 
 
 def prove(graph: Survey, names: dict[int, str], groups: Environments, vouch: bool = False) -> Proof:
