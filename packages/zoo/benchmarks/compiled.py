@@ -4,13 +4,17 @@ A ratio is (forward + backward + rule) / (forward + backward of the mean loss, c
 turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments, also with a
 compiled function of their losses, which is the rival. `exact` says that in float64 the gradients are the loop's, but for
 components of which an environment's gradient is 0 within rounding, so that its sign is not known. `memory_ratio` compares what
-one step adds at its peak, each in a fresh process. Compiling is not timed.
+one step adds at its peak, each in a fresh process. `compile_seconds` is a first step's time in a fresh process with empty
+caches, where one core compiles: the median of some processes, each for one method, in turn.
 """
 
 import copy
+import os
 import statistics
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import torch
@@ -29,6 +33,9 @@ Announce = Callable[[str], None]
 
 PLAIN = "plain, compiled"
 """The denominator."""
+
+COMPILED = (PLAIN, "mechlearn, compiled", "loop, compiled")
+"""The methods that compile."""
 
 NOISE = 1e-10
 """Share of a parameter's largest gradient that rounding in float64 may add. Float32 cannot tell: another order of sums puts a
@@ -49,6 +56,8 @@ class Config:
     """What compiles; "aot_eager" runs the traced graphs without a compiler."""
     memory: bool = True
     """Measure peak memory too, in a fresh process for each method."""
+    compiling: int = 0
+    """In how many fresh processes to measure each compiled method's first step, with empty caches; 0 for none."""
     clock: Literal["wall", "cpu"] = "cpu"
     """Elapsed time, or processor time with one thread: what to take on a machine that other work shares."""
     device: str = "cpu"
@@ -62,7 +71,7 @@ class Config:
         """Refuse names and numbers that cannot be."""
         check_known("workload", self.workloads, WORKLOADS)
         check_least(self, 1, "repeats")
-        check_least(self, 0, "turn")
+        check_least(self, 0, "turn", "compiling")
         check_device(self.device, self.clock)
 
 
@@ -86,7 +95,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
     problem = WORKLOADS[name](config.small, config.seed).to(config.device)
     steps, notes = _steps(problem, config.backend)
     steps = {key: awaited(step, config.device) for key, step in steps.items()}
-    memory = _memory(name, config)
+    memory, compiling = _memory(name, config), _compiling(name, config, announce)
     exact = _exact(WORKLOADS[name](config.small, config.seed).double().to(config.device), config.backend)
     for step in steps.values():
         for _ in range(2):  # what a first step does once
@@ -107,6 +116,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "memory_ratio": memory.get(key),
             "exact": exact if key == "mechlearn, compiled" else None,
             "seconds": statistics.median(own),
+            "compile_seconds": compiling.get(key),
             "rounds": found.rounds,
             "environments": problem.count,
             "examples": len(problem.batch[0]),
@@ -128,8 +138,26 @@ def _memory(name: str, config: Config) -> dict[str, float]:
     return {"mechlearn, compiled": ours / plain} if plain else {}
 
 
-def probe(name: str, method: str, backend: str, seed: int, small: bool) -> int:
-    """Return the bytes that one step adds at its peak, in a process of its own."""
+def _compiling(name: str, config: Config, announce: Announce) -> dict[str, float]:
+    """Return the median time of a first step, by method; empty where that is not asked for."""
+    if not config.compiling or config.device != "cpu":
+        return {}
+    asked = {"name": name, "backend": config.backend, "seed": config.seed, "small": config.small, "clock": config.clock}
+    found: dict[str, list[float]] = {key: [] for key in COMPILED}
+    for number in range(config.compiling):
+        for key in COMPILED if number % 2 == 0 else reversed(COMPILED):
+            announce(f"{name}: {key} compiles with empty caches, {number + 1} of {config.compiling}")
+            with TemporaryDirectory() as caches:
+                variables = {"TORCHINDUCTOR_CACHE_DIR": caches, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+                found[key].append(in_fresh_process("compiled", {**asked, "method": key}, variables))
+    return {key: statistics.median(times) for key, times in found.items()}
+
+
+def probe(name: str, method: str, backend: str, seed: int, small: bool, clock: str | None = None) -> float:
+    """Return the bytes that one step adds at its peak, in a process of its own; with a clock the time of the first step."""
+    if clock is not None:
+        with threads(1):
+            return _first(name, method, backend, seed, small, clock)
 
     def prepare() -> Step:
         problem = WORKLOADS[name](small, seed)
@@ -143,6 +171,18 @@ def probe(name: str, method: str, backend: str, seed: int, small: bool) -> int:
 
     with threads(1):
         return added_peak(prepare, warm_ups=2)
+
+
+def _first(name: str, method: str, backend: str, seed: int, small: bool, clock: str) -> float:
+    """Return the seconds of a first step, with the processor time of the compilers that it starts."""
+    step = _steps(WORKLOADS[name](small, seed), backend)[0][method]
+
+    def now() -> float:
+        return sum(os.times()[:4]) if clock == "cpu" else time.perf_counter()
+
+    started = now()
+    step()
+    return now() - started
 
 
 def _steps(problem: Traced, backend: str) -> tuple[dict[str, Step], Callable[[str], str]]:

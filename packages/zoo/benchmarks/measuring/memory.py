@@ -73,15 +73,20 @@ def added_peak(prepare: Callable[[], Step], warm_ups: int) -> int:
     return _status("VmHWM") - before
 
 
-def in_fresh_process(bench: str, probe: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the probe returns
+def in_fresh_process(bench: str, probe: Mapping[str, Any], variables: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401
     """Call a benchmark's `probe` in a fresh interpreter and return what it returned.
+
+    Args:
+        bench: its name.
+        probe: arguments.
+        variables: of the environment, beside those of this process.
 
     Raises:
         LabError: the process failed, for example for want of memory.
     """
     arguments = json.dumps({"bench": bench, "top": __name__.partition("_benchmarks")[0], "probe": dict(probe)})
     command = [sys.executable, "-c", CHILD, arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(variables or {})})
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         raise LabError(f"The probe should end well. Found {last}", done.stderr)
