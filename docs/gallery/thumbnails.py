@@ -51,6 +51,7 @@ CHOSEN = {
     "skips-curve": Choice(preset="paper"),
     "skips-perturbation": Choice(preset="control"),
     "skips-timeline": Choice("balls"),
+    "social-dilemmas": Choice("box", "box"),
     "spiral-environments": Choice(preset="quick"),
     "spirals-baselines": Choice(preset="data-sets"),
     "take-cover": Choice("returns"),
