@@ -68,10 +68,10 @@ def boxed(rows: Rows) -> dict[str, Figure]:
         caption="After training, a dot per seed; bars are means. Left: share of episodes in which the box is opened. Right: "
         "apples of both agents in an episode.",
     )  # fmt: skip
-    names = [_LABELS[arm] for arm in ARMS]
+    names = ["apples alone", "and influence", "influence alone", "and surprise"]
     for ax, key in zip(axes, ("opened", "reward"), strict=True):
         columns(ax, names, {("", "ours"): [rows.where(arm=arm)[key] for arm in ARMS]}, bars=True)
-        ax.tick_params(axis="x", labelsize=6)
-    axes[0].set(title="Opened", ylabel="share of episodes", ylim=(0, 1.05))
+        ax.tick_params(axis="x", labelsize=7)
+    axes[0].set(title="Opened, by what is paid", ylabel="share of episodes", ylim=(0, 1.05))
     axes[1].set(title="Apples", ylabel="apples of both", ylim=(0, None))
     return {"box": figure}
