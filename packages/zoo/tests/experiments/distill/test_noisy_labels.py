@@ -38,6 +38,13 @@ def test_every_student_has_curve_summary_and_calibration(rows):
         assert set(kinds[3:]) == {"calibration"}
 
 
+def test_a_redrawn_split_changes_who_has_a_teacher_and_nobody_else(rows):
+    redrawn = Rows({"seed": 0, **row} for row in distill_noisy_labels.run(replace(TINY, splitting="redrawn")))
+    for label in ("beta 0", "LDT, student moments"):
+        one, other = (some.where(kind="curve", seed=0, label=label)["test"] for some in (rows, redrawn))
+        assert (one == other) == (label == "beta 0")
+
+
 class Knowing(nn.Module):
     """Returns the logarithms of what it is told are the probabilities."""
 

@@ -25,6 +25,7 @@ from mechlearn_zoo.tasks.privileged import Part
 from mechlearn_zoo.tasks.streams import stream
 
 Moments = Literal["fresh", "student"]
+Splitting = Literal["fixed", "redrawn"]
 
 Beta = Annotated[float, Ge(0), "a negative one would punish entropy"]
 
@@ -57,6 +58,8 @@ class Config:
     """Teaching coefficient (table C.1)."""
     validation: Share = 0.5
     """Share of the training examples that is kept from the student and trains the teacher (table C.1)."""
+    splitting: Splitting = "fixed"
+    """Whether that split is drawn once (the texts), or anew at every meta-step (the released code)."""
     student_lr: Positive = 1e-3
     """Learning rate of the student's Adam, in ordinary and inner steps (table C.1)."""
     meta_lr: Positive = 1e-3
@@ -136,7 +139,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
     distillation = Distillation(
         Lesson(student, teacher, [OUTPUT], label_loss, config.alpha, KullbackLeibler()),
         Examples(*examples),
-        split_rows(len(examples.y), config.validation, generator),
+        split_rows(len(examples.y), config.validation, generator, config.splitting),
         Unrolling("student", config.inner_steps, config.batch, method.moments),
         optimizer,
         torch.optim.Adam(teacher.parameters(), config.meta_lr),
