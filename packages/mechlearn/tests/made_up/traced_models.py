@@ -268,6 +268,17 @@ def gradient_penalty(model):
     return losses_of, lambda rows, seed: (noise(rows, D, seed=seed).requires_grad_(), noise(rows, 1, seed=seed + 1))
 
 
+def steep(model, *shape):
+    """Losses of (B, *shape) that have the slope of the outputs in them."""
+
+    def losses_of(x, y):
+        out = model(x).flatten(1).square().sum(1)
+        (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+        return (out - y).square() + (slope.flatten(1).norm(dim=1) - 1).square()
+
+    return losses_of, lambda rows, seed: (noise(rows, *shape, seed=seed).requires_grad_(), noise(rows, seed=seed + 1))
+
+
 def mlp(*sizes, act=nn.Tanh):
     layers = []
     for one, other in pairwise(sizes):
@@ -315,6 +326,11 @@ CASES = {
     "second derivatives by autograd": (lambda: mlp(1, 8, 8, 1), physics_by_autograd),
     "second derivatives by torch.func": (lambda: mlp(1, 8, 1), physics_by_function),
     "gradient penalty": (lambda: mlp(D, 8, 1), gradient_penalty),
+    "gradient penalty of convolutions": (Residual, lambda model: steep(model, 3, 8, 8)),
+    "gradient penalty of strides": (
+        lambda: nn.Sequential(nn.Conv1d(T, 4, 3, stride=2, dilation=1), nn.Tanh(), nn.Conv1d(4, 4, 2, padding=2, dilation=2)),
+        lambda model: steep(model, T, D),
+    ),
 }
 
 

@@ -20,7 +20,9 @@ MANY = int(os.environ.get("MECHLEARN_TRACED", "0"))
 """How many random networks to try beside a few; minutes for a hundred."""
 
 LOOKED_AT = (
-    list(CASES) if MANY else ["pieces", "class token and positions", "convolutions in one dimension", "gradient penalty"]
+    list(CASES)
+    if MANY
+    else ["pieces", "class token and positions", "convolutions in one dimension", "gradient penalty of strides"]
 )
 
 

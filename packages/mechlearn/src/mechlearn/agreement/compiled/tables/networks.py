@@ -12,9 +12,16 @@ def _first(tag: Tag) -> bool:
 
 
 def convolution(call: Call) -> Tag:
-    """Convolve every row with the same weights."""
-    fixed = all(isinstance(call.tag(call[name]), Free) for name in ("weight", "bias"))
-    return Row(0) if _first(call.tag(call["input"])) and fixed else call.mixed("weights of rows")
+    """Convolve every row with the same weights; or rows with rows as channels, which sums over them.
+
+    The second is what a derivative of a convolution's gradient by its weight takes.
+    """
+    tag, weight = call.tag(call["input"]), call.tag(call["weight"])
+    if _first(tag) and all(isinstance(call.tag(call[name]), Free) for name in ("weight", "bias")):
+        return Row(0)
+    rows = [one for one in (tag, weight) if isinstance(one, Row) and one.dim == 1]
+    plain = not call["transposed"] and call["bias"] is None and call["groups"] == 1
+    return SUMMED if plain and len(rows) == 2 and agree(rows) else call.mixed("weights of rows")
 
 
 def convolution_backward(call: Call) -> Tags:
