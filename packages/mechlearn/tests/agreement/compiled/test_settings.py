@@ -1,5 +1,6 @@
 """Rules, settings and surroundings of the compiled step: as with the eager engine, or the eager engine takes the call."""
 
+import contextvars
 import copy
 
 import pytest
@@ -87,6 +88,16 @@ def test_keep():
     for found, wanted in zip(by_input(record), by_input(expected), strict=True):
         torch.testing.assert_close(found, wanted)
     assert all(torch.equal(record.masks[name], expected.masks[name]) for name in expected.masks)
+
+
+def test_steps_leave_nothing_behind():
+    step, *_ = pair(AndMask(0.6))
+    step(X, Y, environments=IDS)
+    before = len(contextvars.copy_context())
+    for _ in range(3):
+        step(X, Y, environments=IDS)
+    assert step.reason is None
+    assert len(contextvars.copy_context()) == before
 
 
 def test_accumulate():

@@ -1,5 +1,6 @@
 """A model that torch.compile has compiled is served whatever ran before, environment by environment."""
 
+import contextvars
 import os
 
 import pytest
@@ -86,3 +87,13 @@ def test_the_setting_is_as_before_where_a_step_fails():
     with pytest.raises(RuntimeError, match="Found losses whose graph an earlier backward pass has used up"):
         Agreement(model, GeometricMean(0.5)).backward(losses, IDS)
     assert functorch.donated_buffer
+
+
+def test_steps_leave_nothing_behind():
+    model = net()
+    compiled = torch.compile(model, backend="aot_eager")
+    agreement, sizes = Agreement(model, AndMask(0.5)), []
+    for _ in range(4):
+        agreement.backward(losses_of(compiled), IDS)
+        sizes.append(len(contextvars.copy_context()))
+    assert sizes[1] == sizes[3]

@@ -84,6 +84,9 @@ class CompiledStep:
         name = f"{source.__name__}_{next(_COUNT)}"  # what it knows of sizes that change it knows by a function's name
         fresh = FunctionType(source.__code__.replace(co_name=name), source.__globals__, name)
         self._traced = torch.compile(fresh, backend=backend_of(backend, options), fullgraph=True)
+        self._dynamo: Any = importlib.import_module("torch._dynamo")
+        # Made once: each that is made leaves something behind in the thread's context.
+        self._tracing = self._dynamo.config.patch(trace_autograd_ops=True, recompile_limit=64)
 
     def __call__(self, *batch: Any, environments: EnvironmentIds) -> Record:  # noqa: ANN401  # tensors, or trees of them
         """Run forward and backward pass, and add the combined gradient of the environments' mean losses to ``.grad``.
@@ -129,13 +132,14 @@ class CompiledStep:
         self, batch: Sequence[Any], environments: EnvironmentIds, needs: frozenset[str], complete: Complete
     ) -> Collected | None:
         """Form the sums by the compiled graph, or return None and say why not."""
-        rows, device = _rows(batch), _tensors(batch)[0].device
-        groups = partition(environments, rows, device)
+        tensors = _tensors(batch)
+        rows = len(tensors[0])
+        groups = partition(environments, rows, tensors[0].device)
         key = self._key(batch, needs) if self._refused else None
         self.reason = self._lacking or self._doors.refusal(needs) or self._refused.get(key)
         if self.reason is None and rows == 1:
             self.reason = "the batch has one row, which a traced graph takes for a constant"
-        if self.reason is None and any(one.grad_fn is not None for one in _tensors(batch)):
+        if self.reason is None and any(one.grad_fn is not None for one in tensors):
             self.reason = "the batch was computed with gradients enabled: parameters may be reached outside of the trace"
         if self.reason is None:
             from torch._dynamo.exc import TorchDynamoException  # noqa: PLC0415  # loaded with the compiler
@@ -149,18 +153,17 @@ class CompiledStep:
 
     def _run(self, batch: Sequence[Any], groups: Environments, needs: frozenset[str], complete: Complete) -> Collected:
         parameters = {name: p for name, p in self._doors.model.named_parameters() if p.requires_grad}
-        dynamo: Any = importlib.import_module("torch._dynamo")
         carried = names(needs, groups.count)
         held = self._carriers_of(parameters, carried)
         inputs = _Sorted(batch, groups)
         watch = self._doors.checks.environment(groups.count) if carried and groups.count > 1 else None
         check = None if watch is None else TracedCheck(self._doors.model, inputs.groups, watch)
         starts = torch.tensor([0, *accumulate(groups.sizes)])
-        dynamo.mark_dynamic(starts, 0)
+        self._dynamo.mark_dynamic(starts, 0)
         arguments = list(parameters.values()), held, ",".join(carried)
 
         def traced() -> Tensor:
-            with dynamo.config.patch(trace_autograd_ops=True, recompile_limit=64):
+            with self._tracing:
                 return self._traced(self._losses_of, inputs.batch, starts, *arguments)
 
         losses = traced()

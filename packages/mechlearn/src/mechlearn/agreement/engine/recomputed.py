@@ -9,6 +9,7 @@ A backward pass that was compiled for one use reuses the memory of what the forw
 one: that memory is brought back before each.
 """
 
+import functools
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -128,20 +129,26 @@ def reusable(nodes: Iterable[Node], *, kept: bool = False) -> Generator[None]:
         yield
         return
     handles: list[RemovableHandle] = []
-    import torch._functorch.config as functorch  # noqa: PLC0415  # a module that compiles has loaded it
-
     restoring: list[Callable[[tuple[Tensor | None, ...]], None]] = []
     try:
         for node in filter(_gives_away, found):
             restoring.append(_restoring(node))
             handles.append(node.register_prehook(restoring[-1]))
-        with functorch.patch(donated_buffer=False):  # pyright: ignore  # installed at run time
+        with _undonated():
             yield
     finally:
         for handle in handles:
             handle.remove()
         for restore in restoring if kept else ():
             restore(())
+
+
+@functools.cache
+def _undonated() -> Any:  # noqa: ANN401  # torch's, which is reentrant; each that is made leaves something behind
+    """Return what lets a graph be kept whose backward pass was compiled to overwrite what was saved."""
+    import torch._functorch.config as functorch  # noqa: PLC0415  # a module that compiles has loaded it
+
+    return functorch.patch(donated_buffer=False)  # pyright: ignore  # installed at run time
 
 
 def _gives_away(node: Any) -> bool:  # noqa: ANN401  # a node with what torch's compiler puts on it
