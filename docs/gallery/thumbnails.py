@@ -47,6 +47,7 @@ CHOSEN = {
     "own-data-privileged": Choice(preset="forms"),
     "particle-language": Choice("three"),
     "promp-corners": Choice("credit", "credit"),
+    "reprogramming": Choice("residual", "residual"),
     "skips-accuracy": Choice(preset="epochs"),
     "skips-curve": Choice(preset="paper"),
     "skips-perturbation": Choice(preset="control"),
