@@ -40,8 +40,7 @@ def _made() -> type[Any]:
 
         Raises:
             TypeError: if ``rule`` is not a rule, or as `SourceWatch`.
-            ValueError: as `SourceWatch`, if X has no ids, if the criterion has no ``reduction``, or if the module is compiled
-                with a rule.
+            ValueError: as `SourceWatch`, if X has no ids, or if the criterion has no ``reduction``.
         """
 
         def __init__(
