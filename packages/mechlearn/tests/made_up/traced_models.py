@@ -310,6 +310,10 @@ CASES = {
         lambda: nn.Sequential(nn.Conv1d(T, T, 3, padding=1), nn.InstanceNorm1d(T, affine=True), nn.ConvTranspose1d(T, T, 1)),
         sequences,
     ),
+    "convolutions in a circle": (
+        lambda: nn.Sequential(nn.Conv1d(T, T, 3, padding=1, padding_mode="circular"), nn.Tanh(), nn.Conv1d(T, T, 1)),
+        sequences,
+    ),
     "labels by number of row": (lambda: mlp(D, 8, 4), labelled),
     "weight norm": (lambda: nn.Sequential(normed(nn.Linear(D, 8)), nn.Tanh(), normed(nn.Linear(8, 1))), vectors),
     "weight norm of convolutions": (

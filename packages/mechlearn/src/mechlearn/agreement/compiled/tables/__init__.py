@@ -7,6 +7,7 @@ from mechlearn.agreement.compiled.tables.pointwise import is_pointwise, pointwis
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(POINTWISE, pointwise),
+    "aten.copy": pointwise,  # of the second operand's entries; the first has the shape
     **views.RULES,
     **reductions.RULES,
     **contractions.RULES,
