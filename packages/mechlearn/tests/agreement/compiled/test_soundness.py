@@ -34,7 +34,10 @@ class Values(Interpreter):
         self.values = {}
 
     def run_node(self, node):
-        self.values[node] = found = super().run_node(node)
+        found = super().run_node(node)
+        if "empty" in str(node.target):  # what is in it differs from run to run, and is read by nobody
+            found = torch.zeros_like(found)
+        self.values[node] = found
         return found
 
 
@@ -70,7 +73,7 @@ def assert_sound(module, tags):
     count = 0
     for node, tag in tags.items():
         one, other = (run.get(node) for run in runs)
-        if not isinstance(one, torch.Tensor) or "empty" in str(node.target) or node in by_row:
+        if not isinstance(one, torch.Tensor) or node in by_row:
             continue
         if isinstance(tag, Row):
             count += 1
