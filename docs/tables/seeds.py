@@ -50,7 +50,7 @@ def holding(rows: Iterable[Sentence]) -> str:
     held = [row for row in measured if row.verdict in HELD]
     alone = sum(any(one.controlled in FAILED for one in row.cells) for row in held)
     partly = sum(row.verdict.startswith("holds in") for row in measured)
-    return f"{len(held) - alone} of {len(measured)} | {partly + alone}" if measured else "- | -"
+    return f"{len(held) - alone} of {len(measured)} | {partly + alone}" if measured else "no claim of a paper | -"
 
 
 def link(path: str) -> str:

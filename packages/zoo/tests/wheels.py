@@ -55,7 +55,7 @@ def main(folder: Path, python: str) -> None:
     told("python", "-c", TRAIN)
     said = told("mechlearn", "run", "spirals", status=1)
     assert said.count("\n") == 1, said
-    assert "pip install mechlearn-zoo" in said, said
+    assert "pip install ./packages/claimlab ./packages/zoo" in said, said
     install(f"{wheels['mechlearn']}[tables]")
     lines = [f"{number % 3},{number % 7},{(number * 5) % 11},{int(number % 7 > 3)}" for number in range(120)]
     (folder / "data.csv").write_text("\n".join(["site,a,b,y", *lines]) + "\n")

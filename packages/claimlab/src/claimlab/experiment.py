@@ -195,7 +195,10 @@ def load(name: str, package: str) -> Experiment[Any]:
     """
     wanted, known = name.replace("_", "-"), {one.name: one.module for one in listing(package)}
     if wanted not in known:
-        raise UsageError(f"An experiment should be one that is listed. Found {name!r}. {suggestion(wanted, known)}")
+        raise UsageError(
+            f"An experiment should be one that is listed. Found {name!r}. "
+            f"{suggestion(wanted, known) if known else f'{package} has none at FAMILY/NAME/__init__.py. Put it there.'}"
+        )
     return load_module(known[wanted])
 
 

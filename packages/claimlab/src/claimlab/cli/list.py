@@ -21,7 +21,7 @@ SENTENCE = "what there is to run"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add its options."""
-    names = "group experiments by the items of a seed that seeds.toml in the folder of records names, such as digest"
+    names = "group experiments by the items of a source text in the records' seeds.toml, such as thesis or digest"
     parser.add_argument("--seed", metavar="NAME", help=names)
     package_option(parser)
 

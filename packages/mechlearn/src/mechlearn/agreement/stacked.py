@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mechlearn.agreement.engine.sums import RunningSums
-from mechlearn.agreement.rules import STANDARD_ERRORS, Anchored, Combined, Rule, Statistics, check_rule
+from mechlearn.agreement.rules import EACH, STANDARD_ERRORS, Anchored, Combined, Rule, Statistics, check_rule
 from mechlearn.arguments import FLOATS
 
 
@@ -43,9 +43,11 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
             "A rule that tests for conflict should be given every example's losses, as it reads how examples vary. Found "
             f"{rule!r} and environments' gradients alone. Use it with an Agreement; AndMask reads gradients alone."
         )
-    if isinstance(rule, Anchored):
-        rule.check(rule.anchor in range(len(gradients)), range(len(gradients)))
-        order = sorted(range(len(gradients)), key=lambda row: row != rule.anchor)
+    if rule.needs == EACH:
+        order = list(range(len(gradients)))
+        if isinstance(rule, Anchored):
+            rule.check(rule.anchor in order, order)
+            order.sort(key=lambda row: row != rule.anchor)
         return rule(Statistics(len(gradients), gradients.sum(0), each=gradients[order]))
     sums = RunningSums(gradients[0], rule.needs)
     sums.add(gradients.clone())  # add() overwrites what it is given

@@ -40,7 +40,7 @@ def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which 
         from torchjd.aggregation import Aggregator  # noqa: PLC0415  # an extra's  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ModuleNotFoundError(
-            "torchjd should be installed. Found no such package. pip install 'mechlearn-zoo[bench]'"
+            "torchjd should be installed. Found no such package. Run: pip install torchjd."
         ) from None
 
     class RuleAggregator(Aggregator):  # pyright: ignore[reportUntypedBaseClass]

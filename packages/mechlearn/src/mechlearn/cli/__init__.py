@@ -86,8 +86,8 @@ def _dispatch(words: Sequence[str]) -> int:
     others = {name: module for program in programs for name, module in program.commands.items()}
     known = {**others, **COMMANDS}
     if words and words[0] in ELSEWHERE:  # here it is nobody's, or `main` had handed it over
-        rule = f"mechlearn {words[0]} should have the package of experiments"
-        raise CommandError(f"{rule}. Found that it is not installed. Run: pip install mechlearn-zoo.")
+        found = f"mechlearn {words[0]} should have the experiments beside the library. Found the library alone"
+        raise CommandError(f"{found}. In a checkout, run: pip install ./packages/claimlab ./packages/zoo.")
     if words and not words[0].startswith("-") and words[0] not in known:
         raise UsageError(f"A command should be one that exists. Found {words[0]!r}. {suggestion(words[0], known)}")
     options, rest = _parser(others).parse_known_args(words)

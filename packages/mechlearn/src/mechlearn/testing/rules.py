@@ -28,10 +28,10 @@ def check_rule(rule: Rule, *, without: Collection[str] = ()) -> None:
     """Check a rule of your own against what holds for every rule, on random gradients with exact zeros among them.
 
     A rule is any callable from `mechlearn.agreement.Statistics` to `mechlearn.agreement.Combined` with a set ``needs`` of the
-    optional statistics that it reads, as strings out of "sign", "log_magnitude", "square" and
-    "magnitude"; a frozen dataclass does. Without
-    exception the result has the parameter's shape and type and is finite, what does not survive is 0, the same
-    statistics give the same result and do not change, and sums of signs may be held in bytes or floats.
+    optional statistics that it reads, as strings out of "sign", "log_magnitude", "square" and "magnitude", or "each" alone for
+    all gradients side by side; a frozen dataclass does. Without exception the result has the parameter's shape and type and is
+    finite, what does not survive is 0, the same statistics give the same result and do not change, and sums of signs may be
+    held in bytes or floats.
 
     Args:
         rule: an instance.
@@ -105,10 +105,10 @@ def _examples() -> Iterator[Tensor]:
 
 def _check_needs(rule: Rule) -> None:
     needs = getattr(rule, "needs", None)
-    if not isinstance(needs, frozenset | set) or not needs <= _NEEDS or not callable(rule):
+    if not isinstance(needs, frozenset | set) or not (needs <= _NEEDS or needs == EACH) or not callable(rule):
         raise AssertionError(
-            f"A rule should be callable and have a set `needs` of strings out of {sorted(_NEEDS)}. Found {rule!r} with needs = "
-            f"{needs!r}. Write: needs: ClassVar[frozenset[str]] = frozenset({{'sign'}})."
+            f"A rule should be callable and have a set `needs` of strings out of {sorted(_NEEDS)}, or of 'each' alone. Found "
+            f"{rule!r} with needs = {needs!r}. Write: needs: ClassVar[frozenset[str]] = frozenset({{'sign'}})."
         )
 
 
@@ -131,7 +131,7 @@ def _check_form(rule: Rule, g: Tensor) -> None:
 def _check_purity(rule: Rule, g: Tensor) -> None:
     """The same statistics give the same, are left as they are, and may hold their signs in bytes."""
     sums = [g.sum(0), g.sign().sum(0), g.abs().log().sum(0), g.double().square().sum(0), g.abs().sum(0)]
-    statistics = Statistics(len(g), *sums)
+    statistics = Statistics(len(g), *sums, each=g.clone())
     before = statistics.clone()
     first = rule(statistics)
     for name, now, then in zip(Statistics._fields[1:], statistics[1:], before[1:], strict=True):

@@ -30,7 +30,8 @@ class Statistics(NamedTuple):
         weighted: sum over e of g_e / s_e^2, in float64.
         weighted_square: sum over e of g_e^2 / s_e^2, in float64.
         variance: sum over e of s_e^2, in float64.
-        each: (E, *p) every environment's gradient, the anchor's first (`mechlearn.agreement.Anchored`).
+        each: (E, *p) every environment's gradient, the anchor's first (`mechlearn.agreement.Anchored`); with it come no other
+            optional ones.
     """
 
     environments: int
