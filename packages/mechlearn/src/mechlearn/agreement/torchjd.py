@@ -39,9 +39,7 @@ def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which 
     try:
         from torchjd.aggregation import Aggregator  # noqa: PLC0415  # an extra's  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise ModuleNotFoundError(
-            "torchjd should be installed. Found no such package. Run: pip install torchjd."
-        ) from None
+        raise ModuleNotFoundError("torchjd should be installed. Found no such package. Run: pip install torchjd.") from None
 
     class RuleAggregator(Aggregator):  # pyright: ignore[reportUntypedBaseClass]
         """A rule of mechlearn's."""
