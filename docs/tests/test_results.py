@@ -25,6 +25,7 @@ LARGE = {
     "distill/mujoco/quick",
     "distill/mujoco/quick,environments=Swimmer,Walker2d,Hopper,HalfCheetah",
     "distill/noisy_labels/paper",
+    "distill/noisy_labels/paper,seed=300,moments=student,splitting=redrawn",
     "mazes/television/quick",
     "own_data/cities/paper",
     "own_data/cities/quick",
