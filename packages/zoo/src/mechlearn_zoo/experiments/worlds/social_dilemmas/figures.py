@@ -68,7 +68,7 @@ def boxed(rows: Rows) -> dict[str, Figure]:
         caption="After training, a dot per seed; bars are means. Left: share of episodes in which the box is opened. Right: "
         "apples of both agents in an episode.",
     )  # fmt: skip
-    names = ["apples alone", "and influence", "influence alone", "and surprise"]
+    names = ["apples\nalone", "apples,\ninfluence", "influence\nalone", "apples,\nsurprise"]
     for ax, key in zip(axes, ("opened", "reward"), strict=True):
         columns(ax, names, {("", "ours"): [rows.where(arm=arm)[key] for arm in ARMS]}, bars=True)
         ax.tick_params(axis="x", labelsize=7)
