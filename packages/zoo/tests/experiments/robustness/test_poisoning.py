@@ -16,7 +16,7 @@ def rows():
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
     for claim in poisoning.EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").measured is not None, claim.id
+        assert judge(claim, rows, claim.condition.presets[0]).measured is not None, claim.id
     assert poisoning.EXPERIMENT.figures(Rows(rows))
 
 
@@ -32,7 +32,7 @@ def test_errors_are_read_where_the_attacker_did_not_look(rows):
         family = claim.id.removeprefix("poisoning.regularised-")
         found = Rows(rows).where(kind="own", family=family)
         weak, strong = (found.where(complexity=one)[0] for one in "HL")
-        judged = judge(claim, Rows(rows), "quick")
+        judged = judge(claim, Rows(rows), "small-steps")
         assert judged.measured == pytest.approx(weak["poisoned"] - weak["clean"] - strong["poisoned"] + strong["clean"])
 
 

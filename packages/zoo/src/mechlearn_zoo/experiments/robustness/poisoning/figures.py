@@ -1,37 +1,43 @@
-"""Errors by share of poison, and what stand-ins' poison does by alignment."""
+"""Errors by poison and by flipped labels, and what stand-ins' poison does by alignment."""
 
 import numpy as np
 
 from claimlab import Rows, colour, panels
+from mechlearn_zoo.experiments.robustness.poisoning.measures import SHARE
 from mechlearn_zoo.experiments.robustness.poisoning.run import FAMILIES
-from mechlearn_zoo.learners.plots import Figure, level
+from mechlearn_zoo.learners.plots import Figure, columns, level
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw both panels."""
     figure, axes = panels(
-        2, caption="Left: test error against the share of poison, mean over seeds; full lines weakly, dashed strongly "
-        "regularised; thin: "
-        "flipped labels where they stood. Right: rise of a target's test loss by a stand-in's poison, as a share of its own "
-        "poison's, against the alignment of their implicit gradients; a point a pair and seed.", height=3.2,
+        2, caption=f"Left: test error with {SHARE:.0%} of poison, bars: mean over seeds, points: seeds. Stand-ins of all kinds "
+        "saw other data; poison starts from the flipped labels. Right: rise of a target's test loss by a stand-in's poison, as "
+        "a share of its own poison's, by alignment of their implicit gradients; a point a pair and seed.", height=3.4,
     )  # fmt: skip
     first = rows.where(pair=rows[0]["pair"])
-    own = first.where(kind="own")
-    shares = sorted(set(own["share"]))
-    for index, family in enumerate(FAMILIES):
-        for complexity, style in (("H", "-"), ("L", "--")):
-            some = own.where(family=family, complexity=complexity)
-            clean = float(np.mean(some["clean"]))
-            for key, width in (("poisoned", 1.8), ("flipped", 0.7)):
-                means = [float(np.mean(some.where(share=share)[key])) for share in shares]
-                label = family if key == "poisoned" and complexity == "H" else None
-                axes[0].plot([0, *shares], [clean, *means], style, color=colour(index), linewidth=width, label=label)
-    axes[0].set(xlabel="share of poison", ylabel="test error", ylim=(0, None))
-    axes[0].legend()
+    learners = [(family, complexity) for family in FAMILIES for complexity in "HL"]
+    own = [first.where(kind="own", share=SHARE, family=family, complexity=one) for family, one in learners]
     pairs = first.where(kind="pair")
+    by_others = [
+        [float(np.mean(some["error"])) for some in pairs.where(target=family, target_complexity=one).by("seed").values()]
+        for family, one in learners
+    ]
+    errors = {
+        ("clean", "reference"): [some["clean"] for some in own],
+        ("flipped labels", "baseline"): [some["flipped"] for some in own],
+        ("poison, from stand-ins", colour(2)): by_others,
+        ("poison, its own", "ours"): [some["poisoned"] for some in own],
+    }
+    names = [f"{family}\n{'weak' if one == 'H' else 'strong'}" for family, one in learners]
+    columns(axes[0], names, errors, bars=True, fontsize=8)
+    axes[0].set_ylabel("test error")
+    axes[0].set_xlabel("regularisation")
+    axes[0].legend(fontsize=8)
     for index, family in enumerate(FAMILIES):
         some = pairs.where(target=family)
-        axes[1].plot(some["alignment"], some["ratio"], ".", color=colour(index), alpha=0.7)
+        axes[1].plot(some["alignment"], some["ratio"], ".", color=colour(index), alpha=0.5, markersize=3, label=family)
     level(axes[1], 1.0)
-    axes[1].set(xlabel="alignment (colour: target)", ylabel="rise of loss, share")
+    axes[1].set(xlabel="alignment of implicit gradients", ylabel="rise of loss, share of its own poison's")
+    axes[1].legend(title="target", fontsize=8, title_fontsize=8)
     return {"poisoning": figure}

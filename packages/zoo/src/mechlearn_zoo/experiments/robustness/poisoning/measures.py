@@ -44,6 +44,17 @@ def surrogate(rows: Rows) -> float:
 
 
 @of_pair
+def matched(rows: Rows) -> float:
+    """Return the test error with a stand-in's poison: stand-ins regularised as the target is, less the others."""
+    pairs = rows.where(kind="pair")
+    same, other = (
+        pairs.where(lambda row, alike=alike: (row["surrogate_complexity"] == row["target_complexity"]) == alike)["error"]
+        for alike in (True, False)
+    )
+    return float(np.mean(same) - np.mean(other))
+
+
+@of_pair
 def correlation(rows: Rows) -> float:
     """Return Pearson's correlation of alignment and the rise of test loss over that of the own poison, over 36 pairs."""
     pairs = rows.where(kind="pair")
