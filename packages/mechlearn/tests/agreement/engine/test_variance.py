@@ -638,7 +638,7 @@ def test_backward_passes_of_clusters_are_counted(parts, passes, unit):
     drawn = agreement._onepass._gathering.generator.get_state()
     explained = agreement.explain(Counted.apply(model(torch.randn(16, 3)))[:, 0], ids)
     assert torch.equal(agreement._onepass._gathering.generator.get_state(), drawn)  # the step draws the halves it would have
-    assert f"{passes} backward passes, one for each environment's {unit}" in explained[0].cost
+    assert f"{passes} backward passes from CountedBackward down, one for each environment's {unit}" in explained[0].cost
     Counted.passes = 0
     with pytest.warns(UserWarning, match=f"one backward pass for each environment's {unit}, here {passes}"):
         agreement.backward(Counted.apply(model(torch.randn(16, 3)))[:, 0], ids)

@@ -45,7 +45,10 @@ class LayerPass:
 
     Attributes:
         watched: the gradients of that environment, by parameter name; none where they are 0.
+        arrived: the incoming gradient of the node at which the pass was to look, None where none came.
     """
+
+    arrived: Tensor | None = None
 
     def __init__(
         self,
@@ -71,7 +74,15 @@ class LayerPass:
             for read in found:
                 self._at.setdefault(read.node, []).append(read)
 
-    def run(self, losses: Tensor, weights: Tensor, others: Sequence[Tensor] = (), *, retain_graph: bool) -> list[Tensor | None]:
+    def run(
+        self,
+        losses: Tensor,
+        weights: Tensor,
+        others: Sequence[Tensor] = (),
+        *,
+        retain_graph: bool,
+        at: GradientEdge | None = None,
+    ) -> list[Tensor | None]:
         """Run the pass.
 
         Args:
@@ -79,14 +90,15 @@ class LayerPass:
             weights: (B,) what each is multiplied by.
             others: leaves whose ordinary gradients are wanted.
             retain_graph: keep the graph for another pass.
+            at: where to look at what arrives.
 
         Returns:
             The gradients of ``others``, None for those that are not reached.
         """
-        executed = self._executed(others)
+        executed = self._executed(others, at)
         deepest = [node for node in self._at if node not in executed]
         edges = [GradientEdge(node, number) for node in deepest for number in range(self._outputs(node))]
-        inputs = (*edges, *others)
+        inputs = (*edges, *others) if at is None else (*edges, *others, at)
         if not inputs:
             return []
         handles: list[RemovableHandle] = []
@@ -103,15 +115,18 @@ class LayerPass:
         for node in deepest:
             self._receive(node, tuple(next(deltas) for _ in range(self._outputs(node))))
         self._finish()
-        return self._multiplied(list(deltas))
+        rest = list(deltas)
+        if at is not None:
+            self.arrived = rest.pop()
+        return self._multiplied(rest)
 
     def _multiplied(self, deltas: Sequence[Tensor | None]) -> list[Tensor | None]:
         return [delta if delta is None or self._times == 1 else delta * self._times for delta in deltas]
 
-    def _executed(self, others: Sequence[Tensor]) -> set[Node]:
-        """Return the nodes above a read or above another leaf that is asked for: those that the engine executes."""
+    def _executed(self, others: Sequence[Tensor], at: GradientEdge | None) -> set[Node]:
+        """Return the nodes above a read or above something else that is asked for: those that the engine executes."""
         wanted = {id(leaf) for leaf in others}
-        needed: set[Node] = set()
+        needed: set[Node] = set() if at is None else {at.node}
         executed: set[Node] = set()
         slots = self._graph.slots
         for node in reversed(self._graph.order):

@@ -52,7 +52,8 @@ def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, ne
             found.append(Explanation(name, "layer", f"read by {', '.join(kinds)}{of_several}", "inside one backward pass"))
         else:
             of_what = f", one for each {unit_of(groups)}" if isinstance(groups, Clusters) else ""
-            cost = f"{groups.count} backward passes{of_what}, shared by all such parameters"
+            where = "" if plan.cut is None else f" from {plan.cut.node.name().removesuffix('Backward0')} down"
+            cost = f"{groups.count} backward passes{where}{of_what}, shared by all such parameters"
             cost += "" if of_what else "; as fast as a loop with `accumulate`, one environment at a time"
             found.append(Explanation(name, "per-environment", plan.reasons[name], cost))
     return found

@@ -30,7 +30,7 @@ from mechlearn.agreement.engine.planning import (
 )
 from mechlearn.agreement.engine.recomputed import reusable
 from mechlearn.agreement.engine.state import load_state, saved_state
-from mechlearn.agreement.engine.streaming import dense, stream_environment_gradients
+from mechlearn.agreement.engine.streaming import dense, passes_below, stream_environment_gradients
 from mechlearn.agreement.engine.sums import RunningSums, SideBySide
 from mechlearn.agreement.engine.sums.batched import ROOM, SMALL
 from mechlearn.agreement.engine.sums.units import Lengths, UnitSums, of_model
@@ -250,7 +250,9 @@ class OnePass:
         run = _passing(asked, plan, sums, done, partitions, times)
         weights = asked.weights if times == 1 else asked.weights / times
         others = [] if beside else asked.outside
-        gradients = run.run(asked.losses, weights, others, retain_graph=bool(rest or beside or plan.watch is not None))
+        cut = plan.cut
+        retain = bool(rest or beside or plan.watch is not None)
+        gradients = run.run(asked.losses, weights, others, retain_graph=retain, at=None if cut is None else cut.edge)
         retained.settle(groups.count // times)
         _check_watched(asked, plan, run.watched, times, retain_graph=bool(rest or beside))
         retained.settle(groups.count)
@@ -260,7 +262,8 @@ class OnePass:
             found = stream_environment_gradients(asked.losses, asked.groups, beside, lambda leaf: of_beside[id(leaf)])
             gradients = [stacks[key].rows() if key in found else None for key in beside]
             retained.settle(groups.count)
-        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank)
+        passes = passes_below(cut, run.arrived, asked.groups)
+        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank, passes=passes)
         retained.settle(groups.count)
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed

@@ -8,9 +8,10 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from mechlearn.agreement.engine import layers as formulas
+from mechlearn.agreement.engine.analysis.cut import Cut
 from mechlearn.agreement.engine.analysis.refusals import check_batch_norm, check_graph, check_reached, may_hide
 from mechlearn.agreement.engine.analysis.rows import Made, Read
-from mechlearn.agreement.engine.analysis.walk import Proof, Survey, prove, survey
+from mechlearn.agreement.engine.analysis.walk import Proof, Survey, cut_above, prove, survey
 from mechlearn.agreement.engine.variance.clusters import Clusters
 from mechlearn.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
 
@@ -132,6 +133,7 @@ class Plan(NamedTuple):
         by_example: see `mechlearn.agreement.engine.analysis.walk.Proof`.
         hooked: see there.
         made: what is read of functions of several parameters, which are among ``reads`` with their other reads.
+        cut: where the passes for the others may begin; None for the losses.
         watch: the position of an environment that is to be compared with the definition; None for none.
     """
 
@@ -142,6 +144,7 @@ class Plan(NamedTuple):
     hooked: bool = False
     watch: int | None = None
     made: Mapping[str, Made] = {}
+    cut: Cut | None = None
 
 
 def paths_of(asked: Asked, statistics: str | None, *, vouched: bool, pulling: bool = False) -> Plan:
@@ -177,7 +180,9 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool, pulling: bo
         else:
             reasons[name] = reason
     made = {key: one for key, one in proof.made.items() if not one.names.isdisjoint(reads)}
-    return Plan(reads, reasons, not proof.vouched, proof.by_example, proof.hooked, made=made)
+    below = {id(asked.parameters[name]) for name in reasons}
+    cut = cut_above(asked.graph, proof, asked.groups, below) if below and not proof.hooked else None
+    return Plan(reads, reasons, not proof.vouched, proof.by_example, proof.hooked, made=made, cut=cut)
 
 
 _SEVERAL = "is read through a function of several parameters"

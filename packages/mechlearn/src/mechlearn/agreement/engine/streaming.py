@@ -1,11 +1,12 @@
 """The exact path, for any module: one backward pass for each environment, one environment's gradient at a time."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mechlearn.agreement.engine.analysis.cut import Cut
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.environments import Environments
 
@@ -29,6 +30,35 @@ def environment_gradients(
         yield list(torch.autograd.grad(losses, parameters, own, retain_graph=True, allow_unused=True))
 
 
+Passes = Callable[[Sequence[Tensor]], Iterable[list[Tensor | None]]]
+"""Yields some parameters' gradients, environment by environment."""
+
+
+def passes_below(cut: Cut | None, delta: Tensor | None, environments: Environments) -> Passes | None:
+    """Return what yields `environment_gradients` of parameters below a node, and runs only what lies below it again.
+
+    Args:
+        cut: that node, None where there is none.
+        delta: what arrives there of all environments, None where nothing does.
+        environments: the partition of the batch.
+
+    Returns:
+        None where the passes have to begin at the losses: where a hook changes what starts at the node, as it would act twice.
+    """
+    if cut is None or delta is None:
+        return None
+    (again,) = torch.autograd.grad((cut.edge,), (cut.edge,), (delta,), retain_graph=True)
+    if delta.layout != torch.strided or not bool(((delta == again) | (delta.isnan() & again.isnan())).all()):
+        return None
+
+    def passes(parameters: Sequence[Tensor]) -> Iterator[list[Tensor | None]]:
+        for e in range(environments.count):
+            own = cut.parted(delta, environments, e)
+            yield list(torch.autograd.grad((cut.edge,), parameters, (own,), retain_graph=True, allow_unused=True))
+
+    return passes
+
+
 def dense(gradient: Tensor) -> Tensor:
     """Return a gradient with every component: of a row that an embedding's sparse one leaves out it is 0."""
     return gradient if gradient.layout == torch.strided else gradient.to_dense()
@@ -40,6 +70,7 @@ def stream_environment_gradients(
     parameters: Mapping[str, Tensor],
     blank: Callable[[Tensor], RunningSums],
     norms: Float[Tensor, " e"] | None = None,
+    passes: Passes | None = None,
 ) -> dict[str, RunningSums]:
     """Add up every environment's gradient, one backward pass each, holding one environment's gradient at a time.
 
@@ -51,13 +82,16 @@ def stream_environment_gradients(
         parameters: what to differentiate with respect to, by name.
         blank: makes empty sums for a parameter.
         norms: what each environment's gradient is divided by; None for nothing.
+        passes: yield them; None for `environment_gradients`.
     """
     if not parameters:
         return {}
     sums = {name: blank(parameter) for name, parameter in parameters.items()}
     reached: set[str] = set()
-    for e, gradients in enumerate(environment_gradients(losses, environments, list(parameters.values()))):
-        for name, gradient in zip(parameters, gradients, strict=True):
+    leaves = list(parameters.values())
+    every = environment_gradients(losses, environments, leaves) if passes is None else passes(leaves)
+    for e, found in enumerate(every):
+        for name, gradient in zip(parameters, found, strict=True):
             if gradient is None:
                 sums[name].add_silent(1)
             else:

@@ -16,7 +16,7 @@ from mechlearn.agreement.engine.hooks import Retained
 from mechlearn.agreement.engine.layers.terms import Stacked
 from mechlearn.agreement.engine.planning import Asked, Partitions, Plan, ask, mean_losses, paths_of
 from mechlearn.agreement.engine.recomputed import reusable
-from mechlearn.agreement.engine.streaming import stream_environment_gradients
+from mechlearn.agreement.engine.streaming import passes_below, stream_environment_gradients
 from mechlearn.agreement.engine.sums import RunningSums
 from mechlearn.agreement.engine.variance.clusters import Clusters
 from mechlearn.agreement.statistics.pieces import add_pieces, merged, squares_of, terms_of
@@ -114,8 +114,8 @@ class _Measuring:
         # What is retained is not settled: it stays as it was.
         kept = reusable(asked.graph.kinds, kept=retain_graph)
         with silent(asked.graph.leaves.values()), Retained(self._model), kept:
-            self._in_one_pass(plan, retain_graph or bool(plan.reasons))
-            self._one_by_one(plan)
+            arrived = self._in_one_pass(plan, retain_graph or bool(plan.reasons))
+            self._one_by_one(plan, arrived)
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids
         losses = mean_losses(asked.losses.detach(), groups).double().cpu()
         order = [name for name in asked.parameters if name in self._found]
@@ -124,7 +124,7 @@ class _Measuring:
             ids, groups.sizes, groups.index.cpu(), losses, found, {name: self._paths[name] for name in order}
         )
 
-    def _in_one_pass(self, plan: Plan, retain_graph: bool) -> None:
+    def _in_one_pass(self, plan: Plan, retain_graph: bool) -> Tensor | None:
         asked = self._asked
         times = asked.groups.count if plan.hooked else 1
         pulled = set[str]().union(*(made.names for made in plan.made.values())) & plan.reads.keys()
@@ -135,7 +135,8 @@ class _Measuring:
 
         reading = _Reading(asked, plan, held, complete, times, take=self._of_uses)
         weights = asked.weights if times == 1 else asked.weights / times
-        reading.run(asked.losses, weights, retain_graph=retain_graph)
+        reading.run(asked.losses, weights, retain_graph=retain_graph, at=None if plan.cut is None else plan.cut.edge)
+        return reading.arrived
 
     def _of_uses(self, name: str, uses: list[formulas.Use]) -> None:
         """Take the statistics of a parameter whose reads are complete."""
@@ -149,10 +150,12 @@ class _Measuring:
             add_pieces(own, sums)
         self._keep(name, parameter, sums, squared, "layer")
 
-    def _one_by_one(self, plan: Plan) -> None:
+    def _one_by_one(self, plan: Plan, arrived: Tensor | None) -> None:
         """Take what no formula serves: one backward pass for each environment or row, by the definition."""
         rest = {name: self._asked.parameters[name] for name in plan.reasons}
-        found = stream_environment_gradients(self._asked.losses, self._asked.groups, rest, self._blank_held)
+        groups = self._asked.groups
+        passes = passes_below(plan.cut, arrived, groups)
+        found = stream_environment_gradients(self._asked.losses, groups, rest, self._blank_held, passes=passes)
         for name, held in found.items():
             assert isinstance(held, _Held)  # _blank_held makes them
             self._of_held(name, held, "per-environment")

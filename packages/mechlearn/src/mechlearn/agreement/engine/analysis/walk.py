@@ -6,12 +6,14 @@ sends on. Where gradients meet they are added, and must agree on whose each slic
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from torch import Tensor
 from torch.autograd.graph import Node
 
+from mechlearn.agreement.engine.analysis.cut import Cut, narrows
 from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
 from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
 from mechlearn.agreement.engine.analysis.rows import Made, Read
@@ -85,6 +87,8 @@ class Proof:
         made: what is read of functions of several parameters, by names of their own; complete where none of these is lost.
         by_example: True where reads whose rows belong to examples were followed example by example; else the labels of
             environments happen to lie like those of examples, whose gradients may have met within an environment.
+        arrived: whose the slices of what arrives at every node's first output are, as far as ownership was sent there.
+        sent: how often it was; less often than a node is read where a read ended a way above it.
     """
 
     reads: dict[str, list[Read]] = field(default_factory=dict[str, list[Read]])
@@ -94,6 +98,8 @@ class Proof:
     batch_norm: bool = False
     hooked: bool = False
     by_example: bool = True
+    arrived: dict[Node, Own] = field(default_factory=dict[Node, Own])
+    sent: dict[Node, int] = field(default_factory=dict[Node, int])
 
 
 class Walk:
@@ -132,6 +138,8 @@ class Walk:
                 self._arrive(node, arrived)
                 continue
             if arrived is not None:
+                if 0 in arrived:
+                    self.found.arrived[node] = arrived[0]
                 kind = graph.kinds[node]
                 if kind.same and len(slots) == 1 and len(arrived) == 1 and 0 in arrived:  # as most nodes are
                     child, number = slots[0]
@@ -352,6 +360,7 @@ class Walk:
 
     def _send(self, child: Node, number: int, own: Own) -> None:
         self._entered.add(child)
+        self.found.sent[child] = self.found.sent.get(child, 0) + 1
         held = self._owns.get(child)
         if held is None:
             self._owns[child] = {number: own}
@@ -407,6 +416,33 @@ _FUSED = (
     ", as torch.compile fuses what it compiles: compile through `Agreement.compile`, or what holds no parameters, and vouch "
     "for that"
 )
+
+
+def cut_above(graph: Survey, proof: Proof, groups: Environments, leaves: Collection[int]) -> Cut | None:
+    """Return the lowest node that every way to some leaves passes, and where it is known whose is what; None for the losses.
+
+    Args:
+        graph: that was walked.
+        proof: what the walk found.
+        groups: the partition of the batch.
+        leaves: by identity.
+    """
+    ends = {node for node in graph.order if id(getattr(node, "variable", None)) in leaves}
+    batch = Batch(lambda: groups.index.numpy(force=True), sum(groups.sizes))
+    partly: set[Node] = set()  # to which more comes than ownership was followed of
+    for node in graph.order:
+        if node in partly or (node is not graph.root and proof.sent.get(node, 0) < graph.readers[node]):
+            partly |= {node, *(child for child, _ in graph.slots[node] if child is not None)}
+    for node in reversed(narrows(graph.order, graph.slots, ends)):
+        own = proof.arrived.get(node)
+        if node is graph.root:
+            return None
+        if own is None or isinstance(own, Lost) or node in partly or len(node._input_metadata) > 1:  # pyright: ignore
+            continue
+        rows = batch.rows(own)
+        if rows is not None:
+            return Cut(node, rows)
+    return None
 
 
 def prove(graph: Survey, names: dict[int, str], groups: Environments, vouch: bool = False) -> Proof:
