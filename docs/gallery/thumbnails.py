@@ -43,6 +43,7 @@ CHOSEN = {
     "divide-and-conquer": Choice("plans"),
     "entropy-landscape": Choice("shape"),
     "forward-models": Choice("accuracy", "longer"),
+    "grammar": Choice(preset="english"),
     "own-data-cities": Choice("privileged", "quick"),
     "own-data-privileged": Choice(preset="forms"),
     "particle-language": Choice("three"),

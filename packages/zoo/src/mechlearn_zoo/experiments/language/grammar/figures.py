@@ -50,8 +50,8 @@ def english(rows: Rows) -> dict[str, Figure]:
     looks = zip(WAYS, ("baseline", "ours", colour(2), "reference"), strict=True)
     f1 = {look: [ways.where(**{"way": look[0], "class": name})["f1"] for name in classes] for look in looks}
     columns(axes[0], classes, f1, bars=True)
-    axes[0].set(ylabel="F1 of sentences", ylim=(0, 1))
-    axes[0].legend(fontsize=8)
+    axes[0].set(ylabel="F1 of sentences", ylim=(0, 1.25))
+    axes[0].legend(fontsize=8, ncols=2, loc="upper left")
     for index, name in enumerate(classes):
         radii, lines = rows.where(**{"kind": "radius", "class": name}).curves("radius", "f1")
         band(axes[1], np.asarray(radii), lines, name, colour(index))
