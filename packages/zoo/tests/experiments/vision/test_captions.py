@@ -4,6 +4,7 @@ import torch
 
 from claimlab import EarlyStopping, Rows, judge
 from mechlearn_zoo.experiments.vision.captions import EXPERIMENT
+from mechlearn_zoo.experiments.vision.captions.captioned_digits import RELATIONS, drawn
 from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
 from mechlearn_zoo.experiments.vision.captions.figures import decode
 from mechlearn_zoo.experiments.vision.captions.run import encode
@@ -90,3 +91,21 @@ def test_padding_changes_no_caption():
     whole, alone = encoders.read(words), encoders.read(words[:1, :3])
     torch.testing.assert_close(whole.words[:1, :, :3], alone.words)
     torch.testing.assert_close(whole.sentences[:1], alone.sentences)
+
+
+def test_small_pictures_and_their_twins():
+    found = rows("small", pictures=12, tested=10, gan_steps=2)
+    assert_measured_where_meant(found, "small")
+    figure = EXPERIMENT.figures(Rows(found))["painted"]
+    assert [axis.images[0].get_array().shape[0] for axis in figure.axes] == 3 * 8 * [16]
+    captions = [row["caption"] for row in found if row["kind"] == "attention"]
+    for one, other in zip(captions[::2], captions[1::2], strict=True):
+        a, b = ([word for word in text.split() if word not in RELATIONS] for text in (one, other))
+        assert a == b
+        assert one != other
+
+
+def test_twins_are_drawn_together():
+    some = drawn(12, 6, True, torch.Generator().manual_seed(0))
+    assert (some[1::2] == some[::2] + 1).all()
+    assert not (some[::2] % 2).any()

@@ -44,7 +44,7 @@ PAPER = Paper(
 )
 
 FIRST = 4
-"""Pixels of the grid that the first stage starts from; 16 after two doublings."""
+"""Pixels of the grid that a first stage of 16 starts from, and that discriminators end at."""
 
 
 class Generated(NamedTuple):
@@ -88,6 +88,7 @@ class TwoStages(nn.Module):
         generator: of the initial weights.
         condition: dimensions of the augmented sentence.
         attention: without it, every region of the second stage sees the mean of the words.
+        first: pixels of the grid that the first stage starts from; its pictures have 4 times as many a side, the second's 8.
 
     Raises:
         TypeError: sizes that are no whole numbers, no generator.
@@ -95,16 +96,24 @@ class TwoStages(nn.Module):
     """
 
     def __init__(
-        self, noise: int, sentence: int, channels: int, generator: Generator, condition: int = 32, attention: bool = True
+        self,
+        noise: int,
+        sentence: int,
+        channels: int,
+        generator: Generator,
+        condition: int = 32,
+        attention: bool = True,
+        first: int = FIRST,
     ) -> None:
         super().__init__()
-        for name, size in {"noise": noise, "sentence": sentence, "channels": channels, "condition": condition}.items():
+        sizes = {"noise": noise, "sentence": sentence, "channels": channels, "condition": condition, "first": first}
+        for name, size in sizes.items():
             check_whole(name, size, 1)
         check_flag("attention", attention)
         check_generator("generator", generator)
-        self.noise, self.attends = noise, attention
+        self.noise, self.attends, self.grid = noise, attention, first
         self.augment = linear(sentence, 2 * condition, "default", generator)
-        self.first = linear(noise + condition, channels * FIRST**2, "default", generator)
+        self.first = linear(noise + condition, channels * first**2, "default", generator)
         self.rising = nn.ModuleList(_convolution(channels, channels, generator) for _ in range(2))
         self.words = linear(sentence, channels, "default", generator)
         self.second = _convolution(2 * channels, channels, generator)
@@ -134,7 +143,7 @@ class TwoStages(nn.Module):
         check_result(deviation, {"sentences": sentences}, way_out="The layer `augment` overflows: lower the learning rate.")
         condition = mean + deviation * torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
         noise = torch.randn(len(mean), self.noise, generator=generator, dtype=mean.dtype, device=mean.device)
-        h = self.first(torch.cat((noise, condition), 1)).unflatten(1, (-1, FIRST, FIRST))
+        h = self.first(torch.cat((noise, condition), 1)).unflatten(1, (-1, self.grid, self.grid))
         for layer in self.rising:
             h = leaky_relu(layer(interpolate(leaky_relu(h, 0.2), scale_factor=2.0)), 0.2)
         mapped = self.words(words.mT).mT

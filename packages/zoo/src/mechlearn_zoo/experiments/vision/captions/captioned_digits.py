@@ -43,7 +43,14 @@ class Captioned(NamedTuple):
     boxes: Bool[Tensor, "n 2 h w"]
 
 
-def captioned_digits(seed: int, count: int, part: Literal["train", "validation", "test"], generator: Generator) -> Captioned:
+def captioned_digits(
+    seed: int,
+    count: int,
+    part: Literal["train", "validation", "test"],
+    generator: Generator,
+    side: Literal[16, 32] = 32,
+    twins: bool = False,
+) -> Captioned:
     """Draw pictures.
 
     Args:
@@ -51,6 +58,8 @@ def captioned_digits(seed: int, count: int, part: Literal["train", "validation",
         count: n.
         part: which digits.
         generator: of everything else.
+        side: pixels of a picture; at 16 digits are in the middle of their halves.
+        twins: whether pictures 2k and 2k + 1 differ in their order alone.
     """
     check_generator("generator", generator)
     check_whole("count", count, 1)
@@ -61,27 +70,40 @@ def captioned_digits(seed: int, count: int, part: Literal["train", "validation",
     small = torch.rand(count, 2, generator=generator) < 0.4
     colours = torch.randint(len(COLOURS), (count, 2), generator=generator)
     relations = torch.randint(len(RELATIONS), (count,), generator=generator)
-    pictures, boxes = _drawn(some.x[rows], small, colours, relations, torch.rand(count, 2, 2, generator=generator))
+    shifts = torch.rand(count, 2, 2, generator=generator)
+    if twins:
+        for piece in (rows, small, colours, relations):
+            piece[1::2] = piece[: count - count % 2 : 2]
+        relations[1::2] ^= 1
+    pictures, boxes = _drawn(some.x[rows], small, colours, relations, shifts if side == SIZE else 0.5 + 0 * shifts, side)
     words, about = _captions(small, colours, some.y[rows], relations)
     return Captioned(pictures, words, about, boxes)
 
 
-def _drawn(grey: Tensor, small: Tensor, colours: Tensor, relations: Tensor, shifts: Tensor) -> tuple[Tensor, Tensor]:
+def drawn(count: int, batch: int, twins: bool, generator: Generator) -> Int[Tensor, " b"]:
+    """Return which pictures of `count` a step sees, each beside its twin where there are twins."""
+    if not twins:
+        return torch.randint(count, (batch,), generator=generator)
+    return (2 * torch.randint(count // 2, (batch // 2, 1), generator=generator) + torch.arange(2)).flatten()
+
+
+def _drawn(grey: Tensor, small: Tensor, colours: Tensor, relations: Tensor, shifts: Tensor, side: int) -> tuple[Tensor, Tensor]:
     """Return pictures and boxes; in numpy, as thousands of small pieces are placed one by one."""
+    whole, (large, little) = side, (LARGE, SMALL) if side == SIZE else (8, 6)
     count, palette = len(grey), np.array(list(COLOURS.values()), dtype=np.float32)
     sized = {
         side: interpolate(grey.flatten(0, 1), (side, side), mode="bilinear", align_corners=False)
         .view(count, 2, side, side)
         .numpy()
-        for side in (SMALL, LARGE)
+        for side in (little, large)
     }
-    pictures = np.zeros((count, 3, SIZE, SIZE), dtype=np.float32)
-    boxes = np.zeros((count, 2, SIZE, SIZE), dtype=bool)
+    pictures = np.zeros((count, 3, whole, whole), dtype=np.float32)
+    boxes = np.zeros((count, 2, whole, whole), dtype=bool)
     settings = zip(small.tolist(), colours.tolist(), relations.tolist(), shifts.tolist(), strict=True)
     for n, (sizes, paints, relation, moved) in enumerate(settings):
         for which in range(2):
-            side = SMALL if sizes[which] else LARGE
-            top, left = _corner(RELATIONS[relation], which, side, moved[which])
+            side = little if sizes[which] else large
+            top, left = _corner(RELATIONS[relation], which, side, moved[which], whole)
             place = (slice(top, top + side), slice(left, left + side))
             pictures[n, :, *place] += sized[side][n, which] * palette[paints[which], :, None, None]
             boxes[n, which, *place] = True
@@ -93,11 +115,11 @@ def caption(words: Int[Tensor, " t"]) -> str:
     return " ".join(WORDS[word] for word in words.tolist() if word)
 
 
-def _corner(relation: str, which: int, side: int, shift: list[float]) -> tuple[int, int]:
+def _corner(relation: str, which: int, side: int, shift: list[float], whole: int) -> tuple[int, int]:
     """Return where a digit lies: in its own half along the relation's axis, anywhere along the other."""
     first = (which == 0) == (relation in ("above", "left-of"))
-    along = int(shift[0] * (SIZE // 2 - side + 1)) + (0 if first else SIZE // 2)
-    across = int(shift[1] * (SIZE - side + 1))
+    along = int(shift[0] * (whole // 2 - side + 1)) + (0 if first else whole // 2)
+    across = int(shift[1] * (whole - side + 1))
     return (along, across) if relation in ("above", "below") else (across, along)
 
 

@@ -1,13 +1,14 @@
 """Where each word looks, how often the caption is found, and pictures that were made of captions."""
 
 import base64
+import math
 import textwrap
 import zlib
 
 import numpy as np
 
 from claimlab import Rows, panels
-from mechlearn_zoo.experiments.vision.captions.run import GRID
+from mechlearn_zoo.experiments.vision.captions.run import SHOWN
 from mechlearn_zoo.learners.plots import Figure, columns, first_seed, level, picture
 
 
@@ -18,7 +19,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 
 def draw_attention(rows: Rows) -> Figure:
-    """Draw three test pictures, each beside the attention of its words."""
+    """Draw test pictures, each beside the attention of its words."""
     found = first_seed(rows.where(kind="attention"))
     longest = max(len(str(row["caption"]).split()) for row in found)
     figure, axes = panels(
@@ -29,8 +30,9 @@ def draw_attention(rows: Rows) -> Figure:
         own = axes[place * (longest + 1) : (place + 1) * (longest + 1)]
         own[0].imshow(decode(str(row["pixels"])))
         words = str(row["caption"]).split()
-        maps = np.array([int(shade, 16) for shade in str(row["maps"])]).reshape(len(words), GRID, GRID)
-        for axis, word, shown in zip(own[1:], words, maps, strict=False):
+        maps = np.array([int(shade, 16) for shade in str(row["maps"])])
+        grid = math.isqrt(len(maps) // len(words))
+        for axis, word, shown in zip(own[1:], words, maps.reshape(len(words), grid, grid), strict=False):
             axis.imshow(shown, cmap="magma", vmin=0, vmax=15, interpolation="nearest", extent=(0, 32, 32, 0))
             axis.set_title(word, fontsize=7)
         for axis in own:
@@ -39,16 +41,22 @@ def draw_attention(rows: Rows) -> Figure:
 
 
 def draw_painted(rows: Rows) -> Figure:
-    """Draw the first seed's made pictures, both stages of both generators, below the true ones of the same captions."""
+    """Draw the first seed's made pictures, of both generators, below the true ones of the same captions.
+
+    Both stages where few pictures are kept; the last one where there are many.
+    """
     true, made = first_seed(rows.where(kind="attention")), first_seed(rows.where(kind="picture"))
+    many, last = len(true) > SHOWN, len(decode(str(true[0]["pixels"])))
     sides: list[tuple[str, Rows, str]] = [("true", true, "pixels")]
     for attention, name in ((True, "with attention"), (False, "without")):
         some = made.where(attention=attention)
-        sides += [(f"{name},\n16 x 16", some, "small"), (f"{name},\n32 x 32", some, "large")] if some else []
+        stages = [] if many else [(f"{name},\n{last // 2} x {last // 2}", some, "small")]
+        sides += [*stages, (name if many else f"{name},\n{last} x {last}", some, "large")] if some else []
+    stages = "" if many else f" in a first stage ({last // 2} x {last // 2}) and a second ({last} x {last}),"
     figure, axes = panels(
-        len(true), len(sides), width=1.9 * len(true), height=1.5 * len(sides) + 0.4,
-        caption="Top: true test pictures. Below: what the generators make of the same captions alone, in a first stage "
-        "(16 x 16) and a second (32 x 32), with attention to words and without. One seed.",
+        len(true), len(sides), width=(1.15 if many else 1.9) * len(true), height=(1.2 if many else 1.5) * len(sides) + 0.4,
+        caption=f"Top: true test pictures. Below: what the generators make of the same captions alone,{stages} "
+        "with attention to words and without. One seed.",
     )  # fmt: skip
     for place, (name, some, key) in enumerate(sides):
         own = axes[place * len(true) : (place + 1) * len(true)]
@@ -56,7 +64,7 @@ def draw_painted(rows: Rows) -> Figure:
         for axis, row in zip(own, some, strict=False):
             picture(axis, decode(str(row[key])))
             if not place:
-                axis.set_title(textwrap.fill(str(row["caption"]), 22), fontsize=7.5)
+                axis.set_title(textwrap.fill(str(row["caption"]), 14 if many else 22), fontsize=7.5)
     return figure
 
 

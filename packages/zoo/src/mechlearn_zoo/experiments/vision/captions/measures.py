@@ -24,3 +24,9 @@ def lower(rows: Rows) -> float | None:
     """Return the R-precision of pictures that generators make, the lower of both."""
     found = rows.where(kind="painted")["right"]
     return min(found) if len(found) > 1 else None
+
+
+def fitting(rows: Rows) -> float | None:
+    """Return the R-precision of pictures made with attention, the lower by the generator's encoders and by unseen ones."""
+    found = rows.where(kind="painted", attention=True)
+    return min(found["right"][0], found["right_unseen"][0]) if found else None

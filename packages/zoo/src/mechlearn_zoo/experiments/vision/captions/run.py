@@ -28,10 +28,8 @@ from mechlearn_zoo.methods.vision.generating import Generated, TwoStages
 from mechlearn_zoo.methods.vision.matching import Captions, Pictures, attend
 from mechlearn_zoo.tasks.streams import stream
 
-GRID = 8
-"""Regions of a side."""
-SHOWN = 3
-"""Test pictures whose attention is kept, and captions of which pictures are made for a figure."""
+SHOWN, TWINS = 3, 8
+"""Test pictures whose attention is kept, and captions of which pictures are made for a figure; with twins, more."""
 HELD = 300
 """Validation pictures, of further digits; fewer where fewer are tested."""
 
@@ -39,19 +37,21 @@ HELD = 300
 def run(config: Config) -> Iterator[Row]:
     """Yield retrieval, where words look, and, where asked for, retrieval of made pictures."""
     generator = Generator().manual_seed(config.seed)
-    train = captioned_digits(config.seed, config.pictures, "train", generator)
-    test = captioned_digits(config.seed, config.tested, "test", generator)
-    held = captioned_digits(config.seed, min(HELD, config.tested), "validation", stream(config.seed, "validation"))
+    drawn = partial(captioned_digits, config.seed, side=config.side, twins=config.twins)
+    train = drawn(config.pictures, "train", generator)
+    test = drawn(config.tested, "test", generator)
+    held = drawn(min(HELD, config.tested), "validation", stream(config.seed, "validation"))
+    places = (config.side // 4) ** 2 if config.twins else 0
     trained: dict[str, Kept[Encoders]] = {}
     for name in ("words", "sentence"):
-        one = Encoders(config.width, generator, config.sharpness)
+        one = Encoders(config.width, generator, config.sharpness, places)
         validate = partial(finds, config, held, name == "words")
         trained[name] = networks.train(config, one, train, name == "words", generator, validate)
-    untrained = Encoders(config.width, generator, config.sharpness).requires_grad_(False)
+    untrained = Encoders(config.width, generator, config.sharpness, places).requires_grad_(False)
     yield from part("retrieval", retrieval(config, trained, untrained, test))
     for name, one in (("words", trained["words"].model), ("untrained", untrained)):
         yield from part(f"pointing, {name}", pointing(name, one, test))
-    yield from shown(trained["words"].model, test)
+    yield from shown(config, trained["words"].model, test)
     for attention in (True, False) if config.gan_steps else ():
         name = f"painted, {'with' if attention else 'without'} attention"
         yield from part(name, painted(config, trained, (train, held, test), attention))
@@ -77,7 +77,7 @@ def retrieval(config: Config, trained: dict[str, Kept[Encoders]], untrained: Enc
 def painted(
     config: Config, trained: dict[str, Kept[Encoders]], data: tuple[Captioned, Captioned, Captioned], attention: bool
 ) -> Iterator[Row]:
-    """Train one generator; yield how often its pictures' captions are found, and the first three of them.
+    """Train one generator; yield how often its pictures' captions are found, and the first of them.
 
     Found by the encoders that the generator is trained against, as in the text, and by those of sentences alone, which it
     never meets. The former say on validation captions where the generator is stopped.
@@ -107,7 +107,7 @@ def painted(
         **{f"stopped_{name}": value for name, value in stopped.items()},
         "stopped_at": kept.share,
     }
-    for i in range(min(SHOWN, len(test.words))):
+    for i in range(min(_figured(config), len(test.words))):
         stages: Row = {"small": encode(made.small[i]), "large": encode(made.large[i])}
         yield {"kind": "picture", "attention": attention, "index": i, "caption": caption(test.words[i]), **stages}
 
@@ -119,13 +119,18 @@ def paintings(painter: TwoStages, encoders: Encoders, data: Captioned, generator
 
 
 def retrieved(config: Config, encoders: Encoders, test: Captioned, pictures: Tensor, *, by_words: bool) -> float:
-    """Return the share of pictures whose own caption scores best among others that differ from it (R-precision)."""
+    """Return the share of pictures whose own caption scores best among others that differ from it (R-precision).
+
+    With twins, the twin's caption is one of them.
+    """
     generator = Generator().manual_seed(config.seed + 3)
     captions, seen = encoders.read(test.words), encoders.see(pictures)
     count, right = len(test.words), 0
     for i in range(count):
         different = (test.words != test.words[i]).any(1).nonzero().flatten()
         others = different[torch.randperm(len(different), generator=generator)[: config.candidates - 1]]
+        if config.twins:
+            others = torch.cat((torch.tensor([i ^ 1]), others[others != i ^ 1][: config.candidates - 2]))
         chosen = torch.cat((torch.tensor([i]), others))
         scores = _scores(captions, seen, chosen, i, by_words)
         right += bool((scores[0] > scores[1:]).all())
@@ -142,7 +147,7 @@ def _scores(captions: Captions, seen: Pictures, chosen: Tensor, i: int, by_words
 def pointing(name: str, encoders: Encoders, test: Captioned) -> Iterator[Row]:
     """Yield the attention mass of colour and digit words in their digit's box, and in the other's, over the box's area."""
     attention = own_attention(encoders, test)
-    boxes = avg_pool2d(test.boxes.float(), 32 // GRID).flatten(2)
+    boxes = avg_pool2d(test.boxes.float(), 4).flatten(2)
     for kind, chosen in (("colour", set(COLOURS)), ("digit", set(NAMES))):
         places = torch.tensor([WORDS[word] in chosen for word in range(len(WORDS))])[test.words] & (test.about >= 0)
         rows, columns = places.nonzero(as_tuple=True)
@@ -163,14 +168,18 @@ def own_attention(encoders: Encoders, test: Captioned) -> Float[Tensor, "n t r"]
     return torch.stack(found)
 
 
-def shown(encoders: Encoders, test: Captioned) -> Iterator[Row]:
-    """Yield the first three test pictures with the attention of their words, in sixteenths of the largest."""
-    few = Captioned(*(piece[:SHOWN] for piece in test))
+def shown(config: Config, encoders: Encoders, test: Captioned) -> Iterator[Row]:
+    """Yield the first test pictures with the attention of their words, in sixteenths of the largest."""
+    few = Captioned(*(piece[: _figured(config)] for piece in test))
     for i, attention in enumerate(own_attention(encoders, few)):
         text = caption(few.words[i])
         shades = (15 * attention[: len(text.split())] / attention.max()).round().to(torch.uint8)
         maps = "".join(f"{int(shade):x}" for shade in shades.flatten())
         yield {"kind": "attention", "index": i, "caption": text, "pixels": encode(few.pictures[i]), "maps": maps}
+
+
+def _figured(config: Config) -> int:
+    return TWINS if config.twins else SHOWN
 
 
 def encode(picture: Float[Tensor, "3 h w"]) -> str:

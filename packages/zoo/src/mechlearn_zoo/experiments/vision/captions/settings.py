@@ -1,7 +1,7 @@
 """Settings of captions, and its presets."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Ge
 
@@ -40,9 +40,26 @@ class Config:
     """Lambda, of the matching loss in the generator's."""
     gan_rate: Positive = 2e-4
     """Adam's learning rate of generators and discriminators."""
+    judge_rate: Annotated[float, Ge(0)] = 0.0
+    """Of discriminators alone; 0 for the generators'."""
+    divergence: Annotated[float, Ge(0)] = 1.0
+    """Weight of F_ca's term; large, it washes the caption out."""
+    averaged: Annotated[float, Ge(0)] = 0.0
+    """How slowly a running mean of the generator's weights forgets; it is what paints. 0 for no mean."""
+    side: Literal[16, 32] = 32
+    """Pixels of a picture's side; at 16, digits are as large as they were scanned and in the middle of their halves."""
+    warm: Annotated[int, Ge(0)] = 0
+    """Steps that words' encoders are trained by sentences alone at first; words alone learn colours and no names."""
+    twins: bool = False
+    """Whether each picture has a twin with its digits exchanged, among a step's and among the candidates.
+
+    Encoders weigh features by place then; they know no order otherwise.
+    """
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if self.twins and (self.pictures % 2 or self.tested % 2 or self.batch % 2):
+            raise ValueError("Twins come in pairs. Take even `pictures`, `tested` and `batch`.")
 
 
 PRESETS = {
@@ -51,5 +68,23 @@ PRESETS = {
     "longer": Preset(Config(seed=200, steps=6000), seeds=6),
     # Encoders for as many steps as in quick, then the two generators.
     "gan": Preset(Config(tested=1000, gan_steps=1500, channels=24, weight=1.0, gan_rate=1e-3), seeds=6),
+    # The smallest generator found whose pictures fit their captions.
+    "small": Preset(
+        Config(
+            pictures=16_000,
+            steps=5000,
+            warm=3000,
+            gan_steps=1500,
+            channels=24,
+            weight=1.0,
+            gan_rate=1e-3,
+            judge_rate=5e-4,
+            divergence=1e-3,
+            averaged=0.99,
+            side=16,
+            twins=True,
+        ),
+        seeds=6,
+    ),
     "paper": Preset(Config(pictures=20_000, tested=2000, steps=6000, batch=48, gan_steps=40_000), seeds=6),
 }
