@@ -47,6 +47,7 @@ CHOSEN = {
     "own-data-cities": Choice("privileged", "quick"),
     "own-data-privileged": Choice(preset="forms"),
     "particle-language": Choice("three"),
+    "poisoning": Choice(preset="small-steps"),
     "promp-corners": Choice("credit", "credit"),
     "reprogramming": Choice("residual", "residual"),
     "skips-accuracy": Choice(preset="epochs"),

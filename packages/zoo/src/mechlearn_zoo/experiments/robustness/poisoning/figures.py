@@ -31,9 +31,9 @@ def figures(rows: Rows) -> dict[str, Figure]:
     }
     names = [f"{family}\n{'weak' if one == 'H' else 'strong'}" for family, one in learners]
     columns(axes[0], names, errors, bars=True, fontsize=8)
-    axes[0].set_ylabel("test error")
-    axes[0].set_xlabel("regularisation")
-    axes[0].legend(fontsize=8)
+    axes[0].set(xlabel="learner and regularisation", ylabel="test error")
+    axes[0].set_ylim(0, 1.35 * axes[0].get_ylim()[1])
+    axes[0].legend(fontsize=8, ncols=2, loc="upper left")
     for index, family in enumerate(FAMILIES):
         some = pairs.where(target=family)
         axes[1].plot(some["alignment"], some["ratio"], ".", color=colour(index), alpha=0.5, markersize=3, label=family)
