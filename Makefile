@@ -136,7 +136,7 @@ soak: $(STAMP)
 	PYTHONPATH=packages/mechlearn/tests/made_up:packages/mechlearn/tests/oracles $(BIN)/python \
 		packages/mechlearn/tests/made_up/situations.py 120
 	PYTHONPATH=packages/mechlearn/tests/made_up:packages/mechlearn/tests/oracles $(BIN)/python \
-		packages/mechlearn/tests/made_up/traced_soak.py $(CASES) $(FIRST) $(RUNS)
+		packages/mechlearn/tests/made_up/traced_soak.py $(CASES) $(FIRST) $(RUNS) 60
 	PYTHONPATH=$(subst $() $(),:,$(addprefix packages/,mechlearn/tests/oracles mechlearn/tests/made_up zoo/tests/oracles \
 		zoo/tests/made_up zoo/tests/made_up/doors)) $(BIN)/python packages/zoo/tests/soak/calls.py $(CASES) $(FIRST)
 	MECHLEARN_KILLS=1000 $(BIN)/pytest packages/claimlab/tests/running/test_kills.py -k random -s

@@ -1,9 +1,9 @@
 """Random networks through the compiled step, and random sequences of what a training loop does, against the definition.
 
-Run it: python traced_soak.py CASES FIRST RUNS
+Run it: python traced_soak.py CASES FIRST RUNS INDUCTOR
 
 A case is one step: a network, a batch, ids and a threshold. Each network is traced once, or twice where its number of rows
-changes, and takes ten steps: tracing takes as long as sixty.
+changes, and takes ten steps: tracing takes as long as sixty. INDUCTOR networks are compiled, and take one step each.
 """
 
 import random
@@ -38,7 +38,7 @@ def ids_of(rows, number, draw):
     return scattered(rows, draw.choice([2, 3, 4, 5, 7]), number)
 
 
-def try_network(number, steps=STEPS):
+def try_network(number, steps=STEPS, backend="aot_eager"):
     """Take steps of a random network; return why the eager engine took the last, None where the compiled one did.
 
     Every fourth network sees another number of rows on the way, and every fifth one is of float32.
@@ -48,7 +48,7 @@ def try_network(number, steps=STEPS):
     model.to(dtype)
     decided = 0.1 if dtype == torch.float32 else 0.5
     agreement, draw = Agreement(model, AndMask(0.6)), random.Random(number)
-    step = agreement.compile(losses_of, backend="aot_eager")
+    step = agreement.compile(losses_of, backend=backend)
     for case in range(STEPS * number, STEPS * number + steps):
         rows = 9 if number % 4 == 3 and case % STEPS > 7 else ROWS
         x, y = batch(rows, case)
@@ -204,7 +204,7 @@ def try_run(number, actions=10):
 
 
 def main():
-    cases, first, runs = (int(argument) for argument in sys.argv[1:4])
+    cases, first, runs, compiled = (int(argument) for argument in sys.argv[1:5])
     warnings.simplefilter("ignore")
     started, eager, networks = time.monotonic(), 0, -(-cases // STEPS)
     wrong = 0
@@ -213,17 +213,26 @@ def main():
         seconds = time.monotonic() - started
         return f"{STEPS * count} cases of {count} networks, {eager} of them by the eager engine, {wrong} wrong, {seconds:.0f} s"
 
-    for count, number in enumerate(range(first, first + networks), 1):
+    def tried(number, **settings):
+        nonlocal eager, wrong
         try:
-            eager += try_network(number) is not None
+            eager += try_network(number, **settings) is not None
         except Exception:
             traceback.print_exc()
             wrong += 1
+
+    for count, number in enumerate(range(first, first + networks), 1):
+        tried(number)
         if count % 20 == 0:
             torch._dynamo.reset()
         if count % 100 == 0:
             print(said(count), flush=True)
     print(said(networks), flush=True)
+    eager = 0
+    for number in range(first, first + compiled):
+        tried(number, steps=1, backend="inductor")
+        torch._dynamo.reset()
+    print(f"{compiled} networks through Inductor, {eager} of them by the eager engine, {wrong} wrong in all", flush=True)
     for number in range(first, first + runs):
         try_run(number)
     print(f"{runs} runs, {time.monotonic() - started:.0f} s")
