@@ -1,5 +1,6 @@
 """Passes for each environment begin where the graph narrows above what no formula serves, and give what the definition does."""
 
+import random
 import warnings
 
 import pytest
@@ -148,3 +149,44 @@ def test_a_complex_filter_and_a_whole_that_is_one_environments():
 
     model = Waves()
     step(model, model(noise(B, 6)), PAIRED)
+
+
+OPERATIONS = {
+    "linear": lambda u, v, w, c: u @ w,
+    "tanh": lambda u, v, w, c: torch.tanh(u),
+    "add": lambda u, v, w, c: u + v,
+    "gate": lambda u, v, w, c: torch.tanh(u) * torch.sigmoid(v),
+    "unknown": lambda u, v, w, c: Doubled.apply(u),
+    "meet": lambda u, v, w, c: u - u.mean(0),
+    "twins": lambda u, v, w, c: u + u.roll(1, 0),
+    "bias": lambda u, v, w, c: u + c,
+    "fold": lambda u, v, w, c: torch.tanh(u.expand(2, -1, -1).reshape(-1, 3) @ w).reshape(2, -1, 3).sum(0),
+    "part": lambda u, v, w, c: torch.cat([u, v], 1)[:, 1:4],
+    "made": lambda u, v, w, c: torch.tanh(u) @ (w / w.norm() + torch.outer(c, c)) + w.sum(0),
+}
+
+
+class Drawn(nn.Module):
+    """Operations on what earlier ones gave, drawn."""
+
+    def __init__(self, seed):
+        super().__init__()
+        draw = random.Random(seed)
+        shapes = [(3, 3)] * 4 + [(3,)] * 3
+        self.parameters_ = nn.ParameterList([nn.Parameter(noise(*shape, seed=seed + k)) for k, shape in enumerate(shapes)])
+        names = ["linear", *draw.choices([*OPERATIONS, "linear", "unknown"], k=draw.randrange(3, 10))]
+        self.steps = [(name, draw.randrange(3), draw.randrange(9), draw.randrange(4), 4 + draw.randrange(3)) for name in names]
+
+    def forward(self, x):
+        values = [x]
+        for name, near, far, w, c in self.steps:
+            u, v = values[-1 - near % len(values)], values[far % len(values)]
+            values.append(OPERATIONS[name](u, v, self.parameters_[w], self.parameters_[c]))
+        return (values[-1] + values[-2]).square().sum(1) + values[1].sum(1)
+
+
+@pytest.mark.parametrize("first", range(0, 100, 25))
+def test_drawn_networks(first):
+    for seed in range(first, first + 25):
+        model = Drawn(seed)
+        step(model, model(noise(B, 3, seed=seed)), [PAIRED, SPREAD, [*range(B)], [0, 1, 1, 2, 0, 0, 1, 2]][seed % 4])

@@ -43,12 +43,13 @@ def passes_below(cut: Cut | None, delta: Tensor | None, environments: Environmen
         environments: the partition of the batch.
 
     Returns:
-        None where the passes have to begin at the losses: where a hook changes what starts at the node, as it would act twice.
+        None where the passes have to begin at the losses: nothing arrives as a plain tensor, or a hook changes what starts at
+        the node, and would act twice.
     """
-    if cut is None or delta is None:
+    if cut is None or type(delta) is not Tensor or delta.layout != torch.strided:
         return None
     (again,) = torch.autograd.grad((cut.edge,), (cut.edge,), (delta,), retain_graph=True)
-    if delta.layout != torch.strided or not bool(((delta == again) | (delta.isnan() & again.isnan())).all()):
+    if not bool(((delta == again) | (delta.isnan() & again.isnan())).all()):
         return None
 
     def passes(parameters: Sequence[Tensor]) -> Iterator[list[Tensor | None]]:
