@@ -6,8 +6,8 @@ said about what lies below it.
 
 from torch.autograd.graph import Node
 
-from mechlearn.agreement.engine.analysis.owners import Batch, Known, Own, Shape, project, read_here
-from mechlearn.agreement.engine.analysis.saved import dimensions
+from mechlearn.agreement.engine.analysis.owners import Batch, Known, Lost, Own, Rows, Shape, project, read_here
+from mechlearn.agreement.engine.analysis.saved import dimensions, saved
 
 
 def names(words: str) -> frozenset[str]:
@@ -29,11 +29,14 @@ UNARY = names(
 BROADCASTING = names(
     """
     Add Addcdiv Addcmul Atan2 Clamp ClampMax ClampMin Copysign Div Expand FloorDivide Fmax Fmin Fmod Hypot Lerp Logaddexp
-    Logaddexp2 MaskedFill Maximum Max2 Minimum Mul Mvlgamma Pow PreluKernel Remainder Rsub SpecialXlog1Py Sub Where Xlogy
+    Logaddexp2 Maximum Max2 Minimum Mvlgamma Pow PreluKernel Remainder Rsub SpecialXlog1Py Sub Xlogy
     Fill Zero IndexFill Polar Complex Ldexp
     """
 )
 """Any number of inputs that broadcast to the output's shape, element by element."""
+
+MASKED = names("MaskedFill Mul Where")
+"""The same, with a factor or a mask by which some elements get no gradient."""
 
 TWICE = names(
     """
@@ -53,7 +56,7 @@ LOSSES = names(
 
 MIXING_ALONG = names(
     """
-    Cumsum Cumprod Logcumsumexp LogSoftmax LogSoftmaxBackwardData SafeSoftmax Softmax SoftmaxBackwardData Glu FftC2C FftR2C
+    Cumsum Cumprod Logcumsumexp LogSoftmax LogSoftmaxBackwardData SafeSoftmax SoftmaxBackwardData Glu FftC2C FftR2C
     FftC2R
     """
 )
@@ -109,6 +112,31 @@ def broadcast(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into:
         return own
     shift = len(into) - len(out)
     return project(batch, own, [(o, o + shift) for o in range(len(out)) if o + shift >= 0], out, into)
+
+
+def masked(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
+    """Pass ownership through `broadcast`; of rows by rows nothing arrives where a mask, or a factor of 0, stops it."""
+    if batch.precise and _by_rows(own, out):
+        name = node.name().partition("Backward")[0]
+        if name == "Mul":
+            own = batch.without(own, out, saved(node, "other" if slot == 0 else "self"), False)
+        else:
+            mask = saved(node, "condition" if name == "Where" else "mask")
+            own = batch.without(own, out, mask, (slot == 0) != (name == "Where"))
+    return broadcast(batch, node, slot, own, out, into)
+
+
+def softmax(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
+    """Pass ownership through `mixing`; of rows by rows nothing arrives where a result is 0, as where -inf was added."""
+    found = mixing(batch, node, slot, own, out, into)
+    known = batch.precise and not isinstance(found, Lost) and _by_rows(found, into)
+    return batch.without(found, into, saved(node, "result"), False) if known else found  # pyright: ignore[reportArgumentType]
+
+
+def _by_rows(own: Known, shape: Shape) -> bool:
+    """Tell whether there may be a row of one example's for each of all examples, as in products of all pairs."""
+    wide = (own.dim,) if isinstance(own, Rows) else [d for d in range(own.ndim) if own.shape[d] > 1]
+    return any(shape.count(shape[d]) > 1 for d in wide)
 
 
 def loss(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:

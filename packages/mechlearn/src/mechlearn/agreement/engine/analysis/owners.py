@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mechlearn.agreement.engine.analysis.rows import WHOLE, Rows
 
@@ -33,6 +34,8 @@ Own = Known | Lost
 
 _ABSENT = -1
 _LARGE = 2**62
+_MANY = 2**22
+"""Of more elements than these none is looked at alone."""
 
 
 class Conflict(Exception):  # noqa: N818  # no error: it never leaves the walk
@@ -77,6 +80,21 @@ class Batch:
         shape = [1] * dims
         shape[own.dim] = own.outer * self.size * own.inner
         return self.along(own.outer, own.inner).reshape(shape)
+
+    def without(self, own: Known, shape: Shape, mask: Tensor, stops: bool) -> Known:
+        """Return an ownership that says where no gradient arrives; of a large gradient as it was.
+
+        Args:
+            own: of a gradient.
+            shape: of the gradient.
+            mask: broadcasts to it.
+            stops: whether no gradient arrives where the mask is not 0, or where it is.
+        """
+        if math.prod(shape) > _MANY or mask.layout != torch.strided:
+            return own
+        nothing = ((mask != 0) == stops).numpy(force=True)
+        array = np.broadcast_to(self.array(own, len(shape)), shape)
+        return np.where(np.broadcast_to(nothing, shape), _ABSENT, array)
 
     def tidy(self, own: Array) -> Known:
         """Return the cheapest true form of an ownership: by example where possible, small where constant."""

@@ -21,8 +21,10 @@ _BATCH_NORMS = ("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm")
 
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(elementwise.UNARY | elementwise.BROADCASTING | elementwise.TWICE, elementwise.broadcast),
+    **dict.fromkeys(elementwise.MASKED, elementwise.masked),
     **dict.fromkeys(elementwise.LOSSES, elementwise.loss),
     **dict.fromkeys(elementwise.MIXING_ALONG, elementwise.mixing),
+    "Softmax": elementwise.softmax,
     **dict.fromkeys(elementwise.REDUCTIONS, elementwise.reduction),
     **{name: elementwise.leading(count) for name, count in elementwise.KEEP_BUT_LAST.items()},
     **{f"{name}Backward": elementwise.leading(count) for name, count in elementwise.KEEP_BUT_LAST.items()},
