@@ -33,7 +33,7 @@ class Choice(NamedTuple):
 CHOSEN = {
     "cockpit-sources": Choice(preset="large"),
     "coinrun": Choice(preset="finalists"),
-    "captions": Choice("painted", "gan"),
+    "captions": Choice("painted", "small"),
     "coordinates": Choice("maps"),
     "crar-mazes": Choice("rooms", "rooms"),
     "decoding": Choice("reconstructions", "contrast"),
