@@ -15,6 +15,7 @@ LARGE = {
     "agreement/cockpit_sources/large",
     "agreement/label_noise/early-stopping",
     "agreement/linear/paper",
+    "control/promp_corners/credit",
     "distill/ablations/faithful,variants=untrained,redrawn,no-teacher",
     "distill/mujoco/faithful-halfcheetah,nonfinite=zero",
     "distill/mujoco/faithful-hopper,nonfinite=zero",
