@@ -29,6 +29,7 @@ MEANS = {
     ("lamps", 0): "0 for none",
     ("loops", 0): "0 for none",
     ("lags", (0,)): "0 for none",
+    ("warm", 0): "0 for none",
     ("temperatures", ()): "none: there is no dream",
     ("in_world", ()): "none: it is left out",
     ("film", 0): "0 for none",
