@@ -49,7 +49,7 @@ class Config:
     side: Literal[16, 32] = 32
     """Pixels of a picture's side; at 16, digits are as large as they were scanned and in the middle of their halves."""
     warm: Annotated[int, Ge(0)] = 0
-    """Steps that words' encoders are trained by sentences alone at first, 0 for none; words alone learn colours and no names."""
+    """Steps that words' encoders learn from sentences alone at first, 0 for none; words alone learn colours and no names."""
     twins: bool = False
     """Whether each picture has a twin with its digits exchanged, among a step's and among the candidates.
 
