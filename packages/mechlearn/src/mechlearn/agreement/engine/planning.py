@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from mechlearn.agreement.engine import layers as formulas
-from mechlearn.agreement.engine.analysis.cut import Cut
+from mechlearn.agreement.engine.analysis.cut import Cut, cut_above
 from mechlearn.agreement.engine.analysis.refusals import check_batch_norm, check_graph, check_reached, may_hide
 from mechlearn.agreement.engine.analysis.rows import Made, Read
-from mechlearn.agreement.engine.analysis.walk import Proof, Survey, cut_above, prove, survey
+from mechlearn.agreement.engine.analysis.walk import Proof, Survey, prove, survey
 from mechlearn.agreement.engine.variance.clusters import Clusters
 from mechlearn.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
 

@@ -6,14 +6,12 @@ sends on. Where gradients meet they are added, and must agree on whose each slic
 """
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from mechlearn.agreement.engine.analysis.cut import Cut, narrows
 from mechlearn.agreement.engine.analysis.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
 from mechlearn.agreement.engine.analysis.products import uses_batch_statistics
 from mechlearn.agreement.engine.analysis.rows import Made, Read
@@ -416,33 +414,6 @@ _FUSED = (
     ", as torch.compile fuses what it compiles: compile through `Agreement.compile`, or what holds no parameters, and vouch "
     "for that"
 )
-
-
-def cut_above(graph: Survey, proof: Proof, groups: Environments, leaves: Collection[int]) -> Cut | None:
-    """Return the lowest node that every way to some leaves passes, and where it is known whose is what; None for the losses.
-
-    Args:
-        graph: that was walked.
-        proof: what the walk found.
-        groups: the partition of the batch.
-        leaves: by identity.
-    """
-    ends = {node for node in graph.order if id(getattr(node, "variable", None)) in leaves}
-    batch = Batch(lambda: groups.index.numpy(force=True), sum(groups.sizes))
-    partly: set[Node] = set()  # to which more comes than ownership was followed of
-    for node in graph.order:
-        if node in partly or (node is not graph.root and proof.sent.get(node, 0) < graph.readers[node]):
-            partly |= {node, *(child for child, _ in graph.slots[node] if child is not None)}
-    for node in reversed(narrows(graph.order, graph.slots, ends)):
-        own = proof.arrived.get(node)
-        if node is graph.root:
-            return None
-        if own is None or isinstance(own, Lost) or node in partly or len(node._input_metadata) > 1:  # pyright: ignore
-            continue
-        rows = batch.rows(own)
-        if rows is not None:
-            return Cut(node, rows)
-    return None
 
 
 def prove(graph: Survey, names: dict[int, str], groups: Environments, vouch: bool = False) -> Proof:
