@@ -22,9 +22,24 @@ def rows(preset="quick", **changed):
 def test_a_tiny_run_can_be_judged_and_drawn():
     found = rows()
     for claim in EXPERIMENT.claims:
-        assert judge(claim, found, "quick").measured is not None, claim.id
+        assert (judge(claim, found, "quick").measured is not None) == ("quick" in claim.condition.presets), claim.id
     assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution", "dream-strip", "dream-and-world"}
     assert not Rows(found).where(kind="seen")  # VizDoom's and car racing's, where the film is another
+
+
+@pytest.mark.extra("worlds", "cma")
+def test_the_fog_s_record_judges_memory_and_draws_it():
+    found = rows("fog", film=30)
+    asked = {claim.id: judge(claim, found, "fog").measured for claim in EXPERIMENT.claims}
+    measured = {name for name, number in asked.items() if number is not None}
+    assert measured >= {"take-cover.memory-helps", "take-cover.memory-untrained"}
+    assert not any(judge(claim, found, "fog").measured for claim in EXPERIMENT.claims if claim.id.endswith("-clear"))
+    (fog,) = Rows(found).where(kind="fog")
+    shown, there = (films.decode(fog[name], fog["frames"]) for name in ("shown", "there"))
+    half = shown.shape[1] // 2
+    assert (shown >= there).all()
+    assert (shown[:, : half - 4] == there[:, : half - 4]).mean() > 0.95
+    assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution", "memory"}
 
 
 def test_a_seed_whose_vision_sees_nothing_stops():
@@ -58,7 +73,7 @@ def test_doom_for_a_few_steps(monkeypatch, tmp_path):
 
 
 def test_recorded_presets_of_other_worlds_keep_no_picture():
-    assert [EXPERIMENT.presets[name].config.film for name in ("quick", "doom", "paper", "car")] == [48, 0, 0, 0]
+    assert [EXPERIMENT.presets[name].config.film for name in ("quick", "fog", "doom", "paper", "car")] == [48, 48, 0, 0, 0]
 
 
 # Box2D's bindings warn while they are made, and a warning that is an error there ends the process.

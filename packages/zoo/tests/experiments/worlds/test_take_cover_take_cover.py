@@ -109,3 +109,20 @@ def test_what_is_refused():
         TakeCover().step(TakeCover().start(1, 2, generator()), torch.zeros(1, 2, 3), generator())
     with pytest.raises(ValueError, match="`episodes` should be at least 1"):
         record(TakeCover(), 0, 5, thirds, generator())
+
+
+def test_fog_hides_balls_from_its_row_on_and_nothing_else():
+    clear, foggy = TakeCover(), TakeCover(fog=0.5)
+    state = clear.start(1, 50, generator())
+    for step in range(30):
+        there, shown = clear.frames(state), foggy.frames(state)
+        assert torch.equal(shown[:, :, 1], there[:, :, 1])
+        hidden = (state.y >= 0.5).all(-1)
+        assert not shown[:, :, 0][hidden].any()
+        above = (state.y < 0.5).all(-1)
+        assert torch.equal(shown[above], there[above])
+        state = clear.step(state, torch.zeros(1, 50, 1), generator(step)).state
+    assert hidden.any()
+    assert above.any()
+    with pytest.raises(ValueError, match="fog"):
+        TakeCover(fog=0.0)

@@ -4,12 +4,14 @@ import numpy as np
 
 from claimlab import COLOURS, Animation, Rows, colour, number, panels
 from mechlearn_zoo.experiments.worlds.take_cover import films
-from mechlearn_zoo.learners.plots import Figure, first_seed, level, picture
+from mechlearn_zoo.learners.plots import Figure, first_seed, level, lines_of_dots, picture
 
 WORDS = {"z": "z", "z-h": "[z, h]", "z-untrained": "[z, untrained h]"}
 """What a controller sees, by its method's name."""
 SHOWN = 6
 """Frames of each side in the strip."""
+LONGEST = 20
+"""Steps from the first to the last frame of an episode in the fog: about a ball's way down."""
 
 
 def figures(rows: Rows) -> dict[str, Figure | Animation]:
@@ -17,6 +19,8 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
     found: dict[str, Figure | Animation] = {}
     if rows.where(kind="final"):
         found = {"returns": draw_returns(rows), "evolution": draw_evolution(rows)}
+    if len(rows.where(kind="fog")):
+        found["memory"] = draw_memory(rows)
     if len(rows.where(kind="film")):
         found |= {"dream-strip": draw_strip(rows), "dream-and-world": draw_film(rows)}
     if len(rows.where(kind="seen")):
@@ -76,6 +80,33 @@ def draw_evolution(rows: Rows) -> Figure:
         axes.plot(x, y, "-" if dreamt else "--", color=colour(index), label=name if dreamt else label(name).replace("\n", " "))
     axes.set(xlabel="generation", ylabel="mean return", ylim=(0, None))
     axes.legend(fontsize=7.5)
+    return figure
+
+
+def draw_memory(rows: Rows) -> Figure:
+    """Draw frames of an episode in the fog above the steps survived in it, a dot a seed."""
+    row = first_seed(rows.where(kind="fog"))[0]
+    count, fog = int(number(row, "frames")), number(row, "fog")
+    shown, there = (films.decode(str(row[name]), count).astype(float) for name in ("shown", "there"))
+    figure, (above, below) = panels(
+        1, 2, height=3.8,
+        caption="Above: an episode of a controller that sees [z, h]. Red: balls that the frame shows. Pale, in grey: balls "
+        "that the fog hides. Blue: the agent. Below: steps survived by each seed's controllers; bars are medians, and the "
+        "dashed line is the random policy. h: the state of M, trained or not.",
+    )  # fmt: skip
+    pixels = np.minimum(shown, 255 - 0.3 * (255 - there))
+    pixels[:, int(fog * pixels.shape[1]) :] -= 32
+    steps = np.linspace(0, min(count - 1, LONGEST), SHOWN).round().astype(int)
+    side = pixels.shape[2] + 2
+    strip = np.pad(pixels[steps], ((0, 0), (0, 0), (0, 2), (0, 0)), constant_values=255).clip(0, 255).astype(np.uint8)
+    picture(above, np.concatenate(list(strip), 1)[:, :-2])
+    above.set_xticks(side * np.arange(SHOWN) + side / 2 - 1.5, [f"step {step}" for step in steps])
+    above.spines[:].set_visible(False)
+    ends = {name: rows.where(kind="final", method=name)["actual"] for name in ("z", "z-untrained", "z-h")}
+    shades = {"z": "baseline", "z-untrained": "baseline", "z-h": "ours"}
+    lines_of_dots(below, {WORDS[name]: (values, shades[name]) for name, values in ends.items()})
+    level(below, float(np.mean(rows.where(kind="reference", method="random")["actual"])), style="--", upright=True)
+    below.set(xlabel="steps survived in the fog", xlim=(0, None))
     return figure
 
 

@@ -1,8 +1,9 @@
-"""A dream beside the world, and a frame beside what V makes of it, as text for rows and as pictures."""
+"""A dream beside the world, the world with and without its fog, a frame beside what V makes of it: text for rows, pictures."""
 
 import base64
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Generator, Tensor
 
 from claimlab import Row
 from mechlearn_zoo.experiments.worlds.take_cover.settings import Config
+from mechlearn_zoo.experiments.worlds.take_cover.take_cover import TakeCover
 from mechlearn_zoo.learners.films import gif
 from mechlearn_zoo.methods.worlds.acting import LinearController, Seen, Watched, World
 from mechlearn_zoo.methods.worlds.dreaming import DreamState, DreamWorld
@@ -44,6 +46,22 @@ def rows(
                 frames.append(show(state))
                 break
         yield {"kind": "film", "method": name, "side": side, "frames": len(frames), "pictures": encode(torch.stack(frames))}
+
+
+@torch.no_grad()
+def foggy(config: Config, name: str, controller: LinearController, candidate: Tensor, real: Watched, world: TakeCover) -> Row:
+    """Return an episode in the fog: its frames as the controller sees them, and with all balls."""
+    generator = Generator().manual_seed(config.seed + 3)
+    clear, state = replace(world, fog=1.0), real.start(1, 1, generator)
+    shown, there = list[Tensor](), list[Tensor]()
+    for _ in range(config.film):
+        shown.append(world.frames(state.world)[0, 0])
+        there.append(clear.frames(state.world)[0, 0])
+        state, _, ended = real.step(state, controller.act(candidate, real.features(state)), generator)
+        if bool(ended.all()):
+            break
+    pictures = {"shown": encode(torch.stack(shown)), "there": encode(torch.stack(there))}
+    return {"kind": "fog", "method": name, "fog": world.fog, "frames": len(shown), **pictures}
 
 
 @torch.no_grad()

@@ -59,7 +59,7 @@ def run(config: Config) -> Iterator[Row]:
 def make_world(config: Config) -> Any:  # noqa: ANN401  # three classes of one protocol
     """Return the world of frames."""
     if config.world == "ours":
-        return TakeCover()
+        return TakeCover(fog=config.fog)
     return doom(config.frame_skip) if config.world == "doom" else car_racing()
 
 
@@ -124,6 +124,8 @@ def evolved(config: Config, name: str, world: World, real: Watched) -> Iterator[
     }
     if config.film and config.world == "ours" and isinstance(world, DreamWorld):
         yield from films.rows(config, name, controller, found.mean[None], world, real)
+    elif config.film and name == "z-h" and isinstance(real.world, TakeCover) and real.world.fog < 1:
+        yield films.foggy(config, name, controller, found.mean[None], real, real.world)
 
 
 def returns(config: Config, controller: LinearController, candidates: Tensor, world: World, episodes: int, seed: int) -> Tensor:

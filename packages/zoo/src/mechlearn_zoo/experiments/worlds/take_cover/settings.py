@@ -20,6 +20,8 @@ class Config:
     """Our vectorised world, VizDoom's Take Cover, or gymnasium's car racing."""
     frame_skip: Whole = 1
     """Tics of VizDoom in a step; not read elsewhere."""
+    fog: Positive = 1.0
+    """Row of our world from which on balls are hidden, as a share of the frame: 1 hides none; not read elsewhere."""
     episodes: Annotated[int, Ge(10), "a tenth of them is held out"] = 600
     """Episodes of the random policy."""
     steps: Whole = 80
@@ -65,8 +67,8 @@ class Config:
     tested: Whole = 200
     """Episodes by which the evolved controller is tested."""
     film: Annotated[int, Ge(0)] = 48
-    """Frames of dream and world that are kept for the animation; 0 for none. In VizDoom and car racing any other number keeps
-    two pictures: a frame, and what V makes of it."""
+    """Frames of dream and world, or of the fog, that are kept for pictures; 0 for none. In VizDoom and car racing any other
+    number keeps two pictures: a frame, and what V makes of it."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -123,8 +125,12 @@ CAR = replace(
 )
 """Its first world, car racing: days."""
 
+FOG = Config(seed=400, fog=0.5, temperatures=())
+"""Ours, but balls are hidden in the lower half of the frame, and nobody dreams: does a controller need memory?"""
+
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    "fog": Preset(FOG, seeds=6),
     "doom": Preset(DOOM, seeds=3),
     "paper": Preset(PAPER, seeds=3),
     "car": Preset(CAR, seeds=3),

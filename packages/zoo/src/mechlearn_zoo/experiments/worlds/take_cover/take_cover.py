@@ -49,6 +49,7 @@ class TakeCover:
         fall: the slowest and the fastest ball's way down in a step.
         reach: how near a ball must come down to hit.
         scatter: standard deviation of a throw around where the agent stands.
+        fog: the row from which on balls are hidden; 1 hides none.
 
     Raises:
         TypeError: numbers of another type.
@@ -61,11 +62,13 @@ class TakeCover:
     fall: tuple[float, float] = (0.03, 0.06)
     reach: float = 0.1
     scatter: float = 0.05
+    fog: float = 1.0
 
     def __post_init__(self) -> None:
         check_whole("size", self.size, 8)
         check_whole("balls", self.balls, 1)
-        for name, value in {"speed": self.speed, "reach": self.reach, "fall": self.fall[0], "scatter": self.scatter}.items():
+        sizes = {"speed": self.speed, "reach": self.reach, "fall": self.fall[0], "scatter": self.scatter, "fog": self.fog}
+        for name, value in sizes.items():
             check_positive(name, value)
         if not self.fall[0] <= self.fall[1] < AGENT_Y:
             raise ValueError(f"`fall` should rise and stay below {AGENT_Y}. Found {self.fall}. Take (0.03, 0.06).")
@@ -106,8 +109,9 @@ class TakeCover:
         return After(Thrown(agent, *moved), torch.ones_like(agent), hit.any(-1))
 
     def frames(self, state: Thrown) -> Float[Tensor, "p e 2 h w"]:
-        """Return pictures in [0, 1]: the balls in the first channel, the agent in the second, as blobs of about a pixel."""
-        balls = torch.einsum("pejh,pejw->pehw", self._blob(state.y), self._blob(state.x)).clamp(max=1)
+        """Return pictures in [0, 1]: balls above the fog in the first channel, the agent in the second, as blobs of a pixel."""
+        rows = self._blob(state.y) * (state.y < self.fog).unsqueeze(-1)
+        balls = torch.einsum("pejh,pejw->pehw", rows, self._blob(state.x)).clamp(max=1)
         agent = self._blob(state.agent)
         row = self._blob(torch.full_like(state.agent, AGENT_Y))
         return torch.stack((balls, row.unsqueeze(-1) * agent.unsqueeze(-2)), 2)
