@@ -1,4 +1,4 @@
-"""Accuracy on the way, at the end with more agents, and with new teammates; and a model's edges on a board."""
+"""Accuracy on the way, what a learner makes of predictions, new teammates; and a model's edges on a board."""
 
 from typing import NamedTuple
 
@@ -20,14 +20,13 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 
 def draw_scores(rows: Rows) -> Figure:
-    """Draw training curves beside what both rules make of teams with habits."""
-    habits = bool(rows.where(kind="teams"))
-    middle = "Middle: models trained on teams with habits, by averaging and by the AND-mask, on these teams and on new ones. "
+    """Draw training curves and edges, and between them what else a record has."""
+    drawn = [(draw, caption) for kind, draw, caption in BETWEEN if rows.where(kind=kind)]
     figure, (curves, *between, edges) = panels(
-        2 + habits, 1, height=3.0,
+        2 + len(drawn), 1, height=3.0,
         caption="Left: accuracy of the next action on unseen hunts, medians over seeds; dotted, repeating the last action. "
-        f"{middle if habits else ''}Right: how well edge norms and nearness alone say where an agent will stand within five "
-        "steps.",
+        f"{''.join(caption for _, caption in drawn)}Right: how well edge norms and nearness alone say "
+        "where an agent will stand within five steps.",
     )  # fmt: skip
     for index, name in enumerate(MODELS):
         some = rows.where(kind="curve", model=name)
@@ -36,8 +35,8 @@ def draw_scores(rows: Rows) -> Figure:
     level(curves, float(np.median(rows.where(kind="persistence")["accuracy"])))
     curves.set(xlabel="step", ylabel="accuracy")
     curves.legend(fontsize=6)
-    for bars in between:
-        draw_teams(bars, rows)
+    for axis, (draw, _) in zip(between, drawn, strict=True):
+        draw(axis, rows)
     found = rows.where(kind="edges")
     columns(edges, ("edge norm", "nearness"), {("", "third"): [found["norms"], found["nearness"]]}, bars=True)
     level(edges, 0.5)
@@ -56,6 +55,23 @@ def draw_teams(bars: Axes, rows: Rows) -> None:
     columns(bars, ("known teams", "new teams"), found, bars=True)
     bars.set_ylim(0, 1)
     bars.legend(fontsize=7)
+
+
+def draw_rewards(axis: Axes, rows: Rows) -> None:
+    """Draw what each seed's learner collects without predictions and with them, joined."""
+    pairs = zip(*(rows.where(kind="policy", predictions=seen)["reward"] for seen in (False, True)), strict=True)
+    for pair in pairs:
+        axis.plot((0, 1), pair, "o-", color=COLOURS["ours"], linewidth=1, markersize=4)
+    axis.set_xticks((0, 1), ("without\npredictions", "with\npredictions"))
+    axis.set(xlim=(-0.4, 1.4), ylabel="reward over training")
+
+
+BETWEEN = (
+    ("policy", draw_rewards, "Next: the reward that a learning agent collects without and with predictions; a line a seed. "),
+    ("teams", draw_teams, "Next: models trained on teams with habits, by averaging and by the AND-mask, on these teams and on "
+     "new ones. "),
+)  # fmt: skip
+"""What a record may have between the curves and the edges: the rows' kind, what draws it, what the caption says."""
 
 
 class Board(NamedTuple):
