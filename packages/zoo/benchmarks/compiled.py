@@ -4,8 +4,9 @@ A ratio is (forward + backward + rule) / (forward + backward of the mean loss, c
 turns. Beside it: plain backpropagation without a compiler, the eager engine, and a loop over environments, also with a
 compiled function of their losses, which is the rival. `exact` says that in float64 the gradients are the loop's, but for
 components of which an environment's gradient is 0 within rounding, so that its sign is not known. `memory_ratio` compares what
-one step adds at its peak, each in a fresh process. `compile_seconds` is a first step's time in a fresh process with empty
-caches, where one core compiles: the median of some processes, each for one method, in turn.
+one step adds at its peak, each in a fresh process. `fastest_ratio` compares both methods' fastest rounds: other work on a
+shared machine only ever adds time. `compile_seconds` is a first step's time in a fresh process with empty caches, where one
+core compiles: the median of some processes, each for one method, in turn.
 """
 
 import copy
@@ -113,6 +114,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "ratio": found.median,
             "low": found.low,
             "high": found.high,
+            "fastest_ratio": min(own) / min(times[PLAIN]),
             "memory_ratio": memory.get(key),
             "exact": exact if key == "mechlearn, compiled" else None,
             "seconds": statistics.median(own),

@@ -213,6 +213,25 @@ def physics(small: bool, seed: int) -> Traced:
     return Traced(model, losses_of, (x,), count)
 
 
+def contrastive(small: bool, seed: int) -> Traced:
+    """Supervised contrastive losses (Khosla et al. 2020, equation 2) over pairs of one environment: 8 of 64 rows, 4 classes."""
+    torch.manual_seed(seed)
+    count, rows = (3, 4) if small else (8, 64)
+    model = relu_mlp([34, 8, 4] if small else [34, 256, 256, 64])
+    generator = Generator().manual_seed(seed)
+    x, y = torch.randn(count * rows, 34, generator=generator), torch.arange(4).repeat(count * rows // 4)
+    ids = torch.arange(count).repeat_interleave(rows)
+
+    def losses_of(x: Tensor, y: Tensor, ids: Tensor) -> Tensor:
+        z = F.normalize(model(x))
+        others = (ids[:, None] == ids) & ~torch.eye(len(x), dtype=torch.bool, device=x.device)
+        positive = others & (y[:, None] == y)
+        logs = (z @ z.T / 0.5).masked_fill(~others, float("-inf")).log_softmax(1)
+        return -logs.masked_fill(~positive, 0.0).sum(1) / positive.sum(1).clamp(min=1)
+
+    return Traced(model, losses_of, (x, y, ids), count)
+
+
 WORKLOADS: dict[str, Callable[[bool, int], Traced]] = {
     "mlp-34": mlp,
     "mlp-34 single rows": single_rows,
@@ -231,5 +250,6 @@ WORKLOADS: dict[str, Callable[[bool, int], Traced]] = {
     "DoRA": lambda small, seed: adapted(small, seed, magnitudes=True),
     "L2 in the losses": penalised,
     "second derivatives": physics,
+    "contrastive": contrastive,
 }
 """From a workload's name to the function (small, seed) -> inputs; 4x8 is 4 environments of 8 texts or pictures."""

@@ -33,7 +33,6 @@ Known = Rows | Array
 Own = Known | Lost
 
 _ABSENT = -1
-_LARGE = 2**62
 _MANY = 2**22
 """Of more elements than these none is looked at alone."""
 
@@ -61,9 +60,10 @@ class Batch:
 
     @property
     def index(self) -> Array:
-        """The position of each example's environment."""
+        """The position of each example's environment, in the smallest type that has them all: some arrays of them are large."""
         if callable(self._index):
             self._index = self._index()
+            self._index = self._index.astype(np.min_scalar_type(-1 - int(self._index.max(initial=0))))
         return self._index
 
     def along(self, outer: int, inner: int) -> Array:
@@ -92,7 +92,8 @@ class Batch:
         """
         if math.prod(shape) > _MANY or mask.layout != torch.strided:
             return own
-        nothing = ((mask != 0) == stops).numpy(force=True)
+        stopped = mask if mask.dtype == torch.bool else mask != 0
+        nothing = (stopped if stops else ~stopped).numpy(force=True)
         array = np.broadcast_to(self.array(own, len(shape)), shape)
         return np.where(np.broadcast_to(nothing, shape), _ABSENT, array)
 
@@ -134,7 +135,7 @@ class Batch:
         wide = [axis for axis in range(own.ndim) if own.shape[axis] > 1]
         if len(wide) > 1:
             return None
-        return Rows(wide[0] if wide else WHOLE, owners=torch.from_numpy(own.reshape(-1).copy()))
+        return Rows(wide[0] if wide else WHOLE, owners=torch.from_numpy(own.reshape(-1).astype(np.int64)))
 
 
 def collapse(own: Array, axes: tuple[int, ...]) -> Array:
@@ -142,8 +143,9 @@ def collapse(own: Array, axes: tuple[int, ...]) -> Array:
     if not axes:
         return own
     highest = own.max(axis=axes, keepdims=True)
-    lowest = np.where(own == _ABSENT, _LARGE, own).min(axis=axes, keepdims=True)
-    if not ((lowest == highest) | (highest == _ABSENT)).all():
+    without_sign = own.view(np.dtype(f"u{own.itemsize}"))  # there -1 is above all others
+    lowest = without_sign.min(axis=axes, keepdims=True).view(own.dtype)
+    if not (lowest == highest).all():
         raise Conflict
     return highest
 

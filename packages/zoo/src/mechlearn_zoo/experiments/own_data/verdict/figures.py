@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claimlab import COLOURS, Rows, colour, panels
-from mechlearn_zoo.experiments.own_data.verdict.run import BOARDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +21,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
     """Draw both."""
     verdicts = rows.where(kind="verdict")
     figure, (left, right) = panels(2, 1, caption=CAPTION, height=3.0)
-    boards = [board for board in BOARDS if len(verdicts.where(board=board))]
+    boards = list(dict.fromkeys(str(row["board"]) for row in verdicts))
     for place, board in enumerate(boards):
         start, said = 0.0, verdicts.where(board=board)
         for word, index in WORDS.items():
