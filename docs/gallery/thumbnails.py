@@ -58,29 +58,33 @@ CHOSEN = {
     "social-dilemmas": Choice("box", "box"),
     "spiral-environments": Choice(preset="quick"),
     "spirals-baselines": Choice(preset="data-sets"),
-    "take-cover": Choice("returns"),
+    "take-cover": Choice("returns", "quick"),
+    "take-cover-fog": Choice("memory", "fog"),
     "two-rooms": Choice("scores", "lamps"),
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
+SECOND = {"take-cover-fog": "take-cover"}
+"""Experiments by the name of a second picture of theirs: one whose page has two findings, of two records."""
 
 
 def recorded() -> dict[str, Run]:
-    """Return the run that each experiment's picture is drawn from."""
+    """Return the run that each picture is drawn from, by the picture's name: its experiment's, or that of a second one."""
     found: dict[str, Run] = {}
     runs = [run for run in find_runs(RESULTS) if not run.is_older]
     for run in sorted(runs, key=lambda run: (run.recipe.preset not in ("paper", "quick"), bool(run.recipe.changed))):
-        wanted = CHOSEN.get(run.recipe.name, Choice())
-        if wanted.preset in (None, run.recipe.preset) and (not wanted.changed or run.recipe.changed):
-            found.setdefault(run.recipe.name, run)
+        for name in (run.recipe.name, *(second for second, first in SECOND.items() if first == run.recipe.name)):
+            wanted = CHOSEN.get(name, Choice())
+            if wanted.preset in (None, run.recipe.preset) and (not wanted.changed or run.recipe.changed):
+                found.setdefault(name, run)
     return found
 
 
-def thumbnail(run: Run) -> Figure:
-    """Return an experiment's figure, drawn from a run's rows."""
+def thumbnail(run: Run, name: str | None = None) -> Figure:
+    """Return an experiment's figure, drawn from a run's rows; `name` is that of a second picture."""
     with house_style():
         figures = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset).figures(run.rows())
     still = {name: figure for name, figure in figures.items() if isinstance(figure, Figure)}
-    return still.get(CHOSEN.get(run.recipe.name, Choice()).figure or "", next(iter(still.values())))
+    return still.get(CHOSEN.get(name or run.recipe.name, Choice()).figure or "", next(iter(still.values())))
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -98,7 +102,7 @@ def main(names: list[str]) -> None:
     (HERE / "rows").mkdir(exist_ok=True)
     for name, run in recorded().items():
         if not names or name in names:
-            save(thumbnail(run), HERE / "rows" / f"{name}.png")
+            save(thumbnail(run, name), HERE / "rows" / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def draw_memory(rows: Rows) -> Figure:
         "that the fog hides. Blue: the agent. Below: steps survived by each seed's controllers; bars are medians, and the "
         "dashed line is the random policy. h: the state of M, trained or not.",
     )  # fmt: skip
-    pixels = np.minimum(shown, 255 - 0.3 * (255 - there))
+    pixels = np.minimum(shown, 255 - 0.45 * (255 - there))
     pixels[:, int(fog * pixels.shape[1]) :] -= 32
     steps = np.linspace(0, min(count - 1, LONGEST), SHOWN).round().astype(int)
     side = pixels.shape[2] + 2
@@ -105,7 +105,9 @@ def draw_memory(rows: Rows) -> Figure:
     ends = {name: rows.where(kind="final", method=name)["actual"] for name in ("z", "z-untrained", "z-h")}
     shades = {"z": "baseline", "z-untrained": "baseline", "z-h": "ours"}
     lines_of_dots(below, {WORDS[name]: (values, shades[name]) for name, values in ends.items()})
-    level(below, float(np.mean(rows.where(kind="reference", method="random")["actual"])), style="--", upright=True)
+    random = float(np.mean(rows.where(kind="reference", method="random")["actual"]))
+    level(below, random, style="--", upright=True)
+    below.annotate("random", (random, 2.42), ha="right", fontsize=8, color=COLOURS["reference"])
     below.set(xlabel="steps survived in the fog", xlim=(0, None))
     return figure
 
