@@ -49,7 +49,8 @@ CHOSEN = {
     "own-data-privileged": Choice(preset="forms"),
     "particle-language": Choice("three"),
     "poisoning": Choice(preset="small-steps"),
-    "promp-corners": Choice("credit", "credit"),
+    "promp-corners": Choice("curves", "quick"),
+    "promp-credit": Choice("credit", "credit"),
     "reprogramming": Choice("residual", "residual"),
     "skips-accuracy": Choice(preset="epochs"),
     "skips-curve": Choice(preset="paper"),
@@ -63,7 +64,7 @@ CHOSEN = {
     "two-rooms": Choice("scores", "lamps"),
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
-SECOND = {"take-cover-fog": "take-cover"}
+SECOND = {"promp-credit": "promp-corners", "take-cover-fog": "take-cover"}
 """Experiments by the name of a second picture of theirs: one whose page has two findings, of two records."""
 
 

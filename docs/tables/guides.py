@@ -5,7 +5,8 @@ docs/tables/guides.toml says what each cell shows. A cell is a text, or one of t
 - `{claim = "spirals.and-mask-accuracy"}`: the number of a claim, `part = 1` its second number, `verdict = true` its verdict;
 - `{of = "accuracy", method = "mean"}`: a statistic over seeds of a column, in the rows that have these values. `less` or `over`
   holds the values of the rows that are subtracted or divided by. `mean = true` takes the mean instead of the median;
-- `{bench = "agreement", workload = "mlp-34", method = "mechlearn"}`: a benchmark's ratio with its range, or its column `of`.
+- `{bench = "agreement", workload = "mlp-34", method = "mechlearn"}`: a benchmark's ratio with its range, or its column `of`;
+  `over` holds the values of the row that it is divided by.
 
 What a table says at its own level (`run`, `of`, `mean`, ...) holds for each cell that does not say otherwise.
 """
@@ -100,10 +101,16 @@ def of_bench(wanted: Mapping[str, Any]) -> str:
     """Return a number of the newest row of a benchmark."""
     where = {key: value for key, value in wanted.items() if key not in OWN}
     text = (RESULTS / "bench" / f"{wanted['bench']}.jsonl").read_text(encoding="utf-8")
-    rows = [row for row in map(json.loads, text.splitlines()) if where.items() <= row.items()]
-    if not rows:
-        raise LookupError(f"a cell should name a row of {wanted['bench']}.jsonl. Found {where}. Correct guides.toml.")
-    row, of = rows[-1], wanted.get("of", "ratio")
+
+    def newest(where: Mapping[str, Any]) -> dict[str, Any]:
+        rows = [row for row in map(json.loads, text.splitlines()) if where.items() <= row.items()]
+        if not rows:
+            raise LookupError(f"a cell should name a row of {wanted['bench']}.jsonl. Found {where}. Correct guides.toml.")
+        return rows[-1]
+
+    row, of = newest(where), wanted.get("of", "ratio")
+    if "over" in wanted:
+        return number(row[of] / newest(where | wanted["over"])[of])
     ends = f" [{number(row['low'])}, {number(row['high'])}]" if of == "ratio" else ""
     return f"{number(row[of])}{ends}"
 

@@ -60,7 +60,7 @@ def draw_returns(rows: Rows) -> Figure:
         axes.annotate(name, (-0.45, steps), va="bottom", fontsize=8, color=COLOURS["reference"])
     labels = [name.replace("dream", "dream,\ntemper-\nature") if name.startswith("dream") else label(name) for name in names]
     axes.set_xticks(range(len(names)), labels)
-    axes.set(ylabel="return", ylim=(0, None), xlim=(-0.5, len(names) - 0.4))
+    axes.set(ylabel="steps survived", ylim=(0, None), xlim=(-0.5, len(names) - 0.4))
     return figure
 
 
@@ -78,7 +78,7 @@ def draw_evolution(rows: Rows) -> Figure:
         y = [float(np.mean(some.where(generation=g)["mean"])) for g in x]
         dreamt = name.startswith("dream")
         axes.plot(x, y, "-" if dreamt else "--", color=colour(index), label=name if dreamt else label(name).replace("\n", " "))
-    axes.set(xlabel="generation", ylabel="mean return", ylim=(0, None))
+    axes.set(xlabel="generation", ylabel="mean of steps survived", ylim=(0, None))
     axes.legend(fontsize=7.5)
     return figure
 
