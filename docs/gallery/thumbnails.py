@@ -52,6 +52,7 @@ CHOSEN = {
     "promp-corners": Choice("curves", "quick"),
     "promp-credit": Choice("credit", "credit"),
     "reprogramming": Choice("residual", "residual"),
+    "seqgan": Choice("rounds", "seqgan"),
     "skips-accuracy": Choice(preset="epochs"),
     "skips-curve": Choice(preset="paper"),
     "skips-perturbation": Choice(preset="control"),
@@ -64,7 +65,7 @@ CHOSEN = {
     "two-rooms": Choice("scores", "lamps"),
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
-SECOND = {"promp-credit": "promp-corners", "take-cover-fog": "take-cover"}
+SECOND = {"promp-credit": "promp-corners", "seqgan": "temperature-sweep", "take-cover-fog": "take-cover"}
 """Experiments by the name of a second picture of theirs: one whose page has two findings, of two records."""
 
 
