@@ -66,7 +66,7 @@ CHOSEN = {
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
 SECOND = {"promp-credit": "promp-corners", "seqgan": "temperature-sweep", "take-cover-fog": "take-cover"}
-"""Experiments by the name of a second picture of theirs: one whose page has two findings, of two records."""
+"""Second pictures, of pages with two findings of two records, and their experiments."""
 
 
 def recorded() -> dict[str, Run]:

@@ -99,6 +99,17 @@ def test_one_pair_across_environments_takes_the_definition(loss):
     assert set(record.slow) == {name for name, _ in model.named_parameters()}
 
 
+@pytest.mark.filterwarnings("ignore:.*for each environment:UserWarning")
+@pytest.mark.parametrize("count", [127, 128, 129, 200])
+def test_as_many_environments_as_a_byte_holds_and_more(count):
+    model, ids = network(), list(range(count)) * 2
+    same, positive = masks(ids, torch.zeros(2 * count))
+    agreement, x = Agreement(model, AndMask(0.2)), noise(2 * count, 5)
+    assert assert_definition(agreement, filled(similarities(model, x), same, positive), ids).slow == []
+    same[0, -1] = True
+    assert assert_definition(agreement, filled(similarities(model, x), same, positive), ids).slow
+
+
 def test_masks_are_read_anew_in_each_call():
     model = network()
     agreement = Agreement(model, AndMask(0.6))
