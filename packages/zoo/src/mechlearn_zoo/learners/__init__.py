@@ -1,1 +1,1 @@
-"""What several experiments share: training loops, an actor-critic, PPO with bonuses, plots and films, all plain functions."""
+"""What experiments share: training loops, an actor-critic, PPO with bonuses, a Q-learner, a planner, plots and films."""

@@ -4,11 +4,9 @@ from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import smooth_l1_loss
 
-from mechlearn.nn.perceptrons import relu_mlp
-from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.learners.planning import Ensemble, cem, disagreement
+from mechlearn_zoo.learners.q_learning import QLearner
 from mechlearn_zoo.methods.control.disagreement import jensen_renyi
 
 Seen = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -86,35 +84,20 @@ class Reactive:
         self._ensemble, self._updates, self._fresh, self._generator = ensemble, updates, fresh, generator
         self._levels = torch.cartesian_prod(*[torch.linspace(-1, 1, 5)] * actions).view(-1, actions)
         self._widths = (states, 64, 64, len(self._levels))
-        self._start()
-
-    def _start(self) -> None:
-        self._q, self._slow = (relu_mlp(self._widths, self._generator) for _ in range(2))
-        self._slow.load_state_dict(self._q.state_dict())
-        self._optimizer = torch.optim.Adam(self._q.parameters(), lr=1e-3)
+        self._q = QLearner(self._widths, generator)
 
     def begin(self) -> None:
         """Do nothing."""
 
     def act(self, state: Tensor) -> Tensor:
         """Take the best level, or any in a tenth of the steps."""
-        if torch.rand((), generator=self._generator) < 0.1:
-            return self._levels[torch.randint(len(self._levels), (), generator=self._generator)]
-        return self._levels[self._q(state).argmax()]
+        return self._levels[self._q.act(state)]
 
     def learn(self, seen: Seen) -> None:
         """Update on batches of all transitions."""
         if self._fresh:
-            self._start()
-        taken = torch.cdist(seen[1], self._levels).argmin(1, keepdim=True)
-        paid = jensen_renyi(*self._ensemble.predict(*seen[:2]))
-        for _ in range(self._updates):
-            rows = torch.randint(len(paid), (256,), generator=self._generator)
-            states, following, lasting = seen[0][rows], seen[2][rows], 1 - seen[3][rows, 0]
-            with torch.no_grad():
-                ahead = self._slow(following).gather(1, self._q(following).argmax(1, keepdim=True))
-            target = paid[rows] + 0.99 * lasting * ahead[:, 0]
-            descend(self._optimizer, smooth_l1_loss(self._q(states).gather(1, taken[rows])[:, 0], target))
-            with torch.no_grad():
-                for slow, fast in zip(self._slow.parameters(), self._q.parameters(), strict=True):
-                    slow.lerp_(fast, 0.01)
+            self._q = QLearner(self._widths, self._generator)
+        states, actions, following, ended = seen
+        taken = torch.cdist(actions, self._levels).argmin(1)
+        paid = jensen_renyi(*self._ensemble.predict(states, actions))
+        self._q.learn(states, taken, paid, following, ended[:, 0], self._updates)
