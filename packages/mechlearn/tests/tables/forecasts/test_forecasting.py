@@ -6,7 +6,6 @@ import pytest
 
 from mechlearn.tables.forecasts import forecasting
 from mechlearn.tables.forecasts.forecasting import Budget, Tried, compare_forecasters
-from mechlearn.tables.forecasts.watched import Watched
 from mechlearn.tables.verdict import Verdict
 
 QUICK = Budget(steps=3, evaluations=16, hidden=4)
@@ -80,13 +79,11 @@ def test_a_difference_is_said_by_its_size():
 
 def test_one_training_is_watched():
     shares = []
-    model = Watched(steps=4, hidden=4)
-    for times in (1, 2):
-        model.watched_by(lambda share, one: shares.append(share)).fit(swinging()[:2])
-        assert shares == [0.25, 0.5, 0.75, 1.0] * times
-        model.fit(swinging()[:2])
-        assert len(shares) == 4 * times
-    assert pickle.loads(pickle.dumps(model)).steps == 4  # whoever watched is gone
+    found = compare_forecasters(swinging(), 2, replace(QUICK, steps=4), watch=lambda share, one: shares.append(share))
+    assert shares == [0.25, 0.5, 0.75, 1.0] * 5
+    model = pickle.loads(pickle.dumps(found.tried[3].model))  # whoever watched is gone
+    model.fit(swinging()[:2])
+    assert len(shares) == 20
 
 
 @pytest.mark.parametrize(

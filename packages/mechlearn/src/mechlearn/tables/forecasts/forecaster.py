@@ -110,14 +110,7 @@ class SkipForecaster(BaseEstimator):
         self.weights_ = [parameter.detach().double().cpu().numpy() for parameter in network.parameters()]
 
     def _passed(self, step: int, network: nn.Sequential, matched: Matched) -> None:
-        """Called after each training step; nobody looks here, `Watched` does."""
-
-    def restore(self, X: Any, kept: Mapping[str, NDArray[Any]]) -> "SkipForecaster":  # noqa: ANN401, N803
-        """Take what training on the same trajectories once gave: `weights 0` to `weights 3`, `skip` and `evaluations`."""
-        self.scaling_ = Scaling.of(np.concatenate(self._listed(X)))
-        self.weights_ = [kept[f"weights {place}"] for place in range(4)]
-        self.mean_skip_, self.evaluations_ = float(kept["skip"]), int(kept["evaluations"])
-        return self
+        """Called after each training step; a comparison of forecasters looks here."""
 
     def _check_settings(self) -> None:
         for name, least in (("hidden", 1), ("horizon", 1), ("steps", 1), ("batch_size", 1), ("window", 2)):

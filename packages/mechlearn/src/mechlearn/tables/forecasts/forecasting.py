@@ -16,16 +16,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
+from torch import nn
 
 from mechlearn.arguments import check_whole
+from mechlearn.skips import Matched
 from mechlearn.tables.forecasts.forecaster import SkipForecaster
-from mechlearn.tables.forecasts.watched import Watched
-from mechlearn.tables.reading_in import Numbers
+from mechlearn.tables.reading_in import Numbers, Scaling
 from mechlearn.tables.saving.parts import NOWHERE, Parts
 from mechlearn.tables.verdict import MARGIN, MORE, Verdict
 
 SETTINGS = 5
 """Of each candidate: step lengths, or horizons."""
+
+LOOKS = 20
+"""A training is looked at as often, the last time at its end."""
 
 HORIZONS = (2, 4, 8, 12, 16)
 REACH = 32
@@ -95,6 +99,11 @@ class Tried(NamedTuple):
     model: SkipForecaster | None
     linear: tuple[Ridge, Numbers] | None = None
 
+    @property
+    def error(self) -> float:
+        """Return the mean of the errors."""
+        return float(np.mean(self.errors))
+
     def predicted(self, frames: Numbers, last: Numbers) -> Numbers:
         """Return (n, D) states `ahead` frames later, from states and their last differences (0 where it is unknown)."""
         if self.linear is not None:
@@ -142,7 +151,7 @@ class Forecasts:
 
     def __str__(self) -> str:
         """The verdict, and a line for each candidate."""
-        lines = [f"  {one.name:<41} {one.setting:<12} {float(np.mean(one.errors)):.3f}" for one in self.tried]
+        lines = [f"  {one.name:<41} {one.setting:<12} {one.error:.3f}" for one in self.tried]
         return "\n".join([self.sentence, *lines])
 
 
@@ -187,36 +196,31 @@ def compare_forecasters(
     scale = np.where(spread > 0, spread, 1.0)
     tried, chosen_at = list[Tried](), dict[str, float]()
     for settings in _simple(train, ahead, scale):
-        best = min((one.judged(chosen_on, ahead, scale) for one in settings), key=_error)
+        best = min((one.judged(chosen_on, ahead, scale) for one in settings), key=lambda one: one.error)
         tried.append(best.judged(judged, ahead, scale))
-        chosen_at[best.name] = _error(best)
+        chosen_at[best.name] = best.error
     plan = _plan(ahead)
+    shared = {"hidden": budget.hidden, "steps": budget.steps, "evaluations": budget.evaluations, "window": ahead + 1}
     total, done = sum(len(settings) for settings in plan.values()), 0
     for name, settings in plan.items():
         found: list[Tried] = []
         for words, own in settings:
-            model = Watched(**own, **_shared(budget, ahead), random_state=random_state)
+            model = _Stopped(**own, **shared, learning_rate=0.003, sampling=0.7, random_state=random_state)
             shown = partial(_shown, name, words, chosen_on, ahead, scale)
-            best = _Best(shown, watch)
-            model.watched_by(best.look)
-            model.restore(train, parts.made(f"{name} {words}", partial(_trained, model, best, train)))
+            model.restore(train, parts.made(f"{name} {words}", partial(model.stopped, train, shown, watch)))
             found.append(shown(model))
             done += 1
             if budget.progress is not None:
                 budget.progress(done, total)
-        best_of = min(found, key=_error)
+        best_of = min(found, key=lambda one: one.error)
         tried.append(best_of.judged(judged, ahead, scale))
-        chosen_at[name] = _error(best_of)
+        chosen_at[name] = best_of.error
     verdict, untold = _told(_verdict(tried, chosen_at, random_state), len(judged))
     # The simplest that does best where settings were chosen; an adaptive one only where it helps.
     names = ADAPTIVE if verdict.word == "helps" else (STILL, RIDGE, *FIXED)
     chosen = min(names, key=lambda name: chosen_at[name])
     kept = next(one for one in tried if one.name == chosen)
     return Forecasts(verdict, tuple(tried), ahead, (len(train), len(chosen_on), len(judged)), chosen, kept, untold)
-
-
-def _error(one: Tried) -> float:
-    return float(np.mean(one.errors))
 
 
 def _shown(name: str, words: str, asked: Sequence[Numbers], ahead: int, scale: Numbers, model: SkipForecaster) -> Tried:
@@ -241,27 +245,48 @@ def _last(one: Numbers) -> Numbers:
     return np.diff(one, axis=0, prepend=one[:1])
 
 
-class _Best:
-    """A network where validation stops it: as it was at its least error on the trajectories that settings are chosen on."""
+class _Stopped(SkipForecaster):
+    """A network where validation stops it: as it was at its least error on the trajectories that settings are chosen on.
 
-    def __init__(self, shown: Callable[[SkipForecaster], Tried], watch: Watch | None) -> None:
+    At a look `mean_skip_` is that of the steps since the one before, as it is that of the last twentieth in the end.
+    """
+
+    _shown: Callable[[SkipForecaster], Tried] | None = None
+    _watch: Watch | None = None
+
+    def stopped(
+        self, train: Sequence[Numbers], shown: Callable[[SkipForecaster], Tried], watch: Watch | None
+    ) -> dict[str, NDArray[Any]]:
+        """Train, and return what `restore` takes."""
         self._shown, self._watch = shown, watch
-        self.error, self.kept = np.inf, dict[str, NDArray[Any]]()
+        self._looked = self._skips = self._taken = 0
+        self._least, self._best = np.inf, dict[str, NDArray[Any]]()
+        self.fit(train)
+        self._shown = self._watch = None
+        return {**self._best, "evaluations": np.array(self.evaluations_)}
 
-    def look(self, share: float, model: SkipForecaster) -> None:
-        """Take in the network after a share of its training."""
-        one = self._shown(model)
+    def restore(self, train: Sequence[Numbers], kept: Mapping[str, NDArray[Any]]) -> None:
+        """Take what training on the same trajectories once gave."""
+        self.scaling_ = Scaling.of(np.concatenate(self._listed(train)))
+        self.weights_ = [kept[f"weights {place}"] for place in range(4)]
+        self.mean_skip_, self.evaluations_ = float(kept["skip"]), int(kept["evaluations"])
+
+    def _passed(self, step: int, network: nn.Sequential, matched: Matched) -> None:
+        if self._shown is None:  # of a training that is not compared
+            return
+        self._skips, self._taken = self._skips + int(matched.skips.sum()), self._taken + int(matched.steps.sum())
+        due = LOOKS * (step + 1) // self.steps
+        if due == self._looked:
+            return
+        self._keep(network)
+        self.mean_skip_ = self._skips / self._taken
+        self._looked, self._skips, self._taken = due, 0, 0
+        one = self._shown(self)
         if self._watch is not None:
-            self._watch(share, one)
-        error = float(np.mean(one.errors))
-        if error < self.error or not self.kept:
-            weights = {f"weights {place}": values for place, values in enumerate(model.weights_)}
-            self.error, self.kept = error, {**weights, "skip": np.array(model.mean_skip_)}
-
-
-def _trained(model: Watched, best: _Best, train: Sequence[Numbers]) -> dict[str, NDArray[Any]]:
-    model.fit(train)
-    return {**best.kept, "evaluations": np.array(model.evaluations_)}
+            self._watch((step + 1) / self.steps, one)
+        if one.error < self._least or not self._best:
+            weights = {f"weights {place}": values for place, values in enumerate(self.weights_)}
+            self._least, self._best = one.error, {**weights, "skip": np.array(self.mean_skip_)}
 
 
 def check_trajectories(trajectories: Sequence[Numbers], ahead: int | None = None) -> tuple[list[Numbers], int]:
@@ -334,11 +359,6 @@ def _plan(ahead: int) -> dict[str, list[tuple[str, dict[str, Any]]]]:
         "adaptive skips, exploring": [(f"H = {h}", {"horizon": h, "exploration": 0.4}) for h in horizons],
         "skips relative to distance": [(f"H = {h}", {"matching": "relative", "horizon": h}) for h in horizons],
     }
-
-
-def _shared(budget: Budget, ahead: int) -> dict[str, Any]:
-    rate = {"learning_rate": 0.003, "sampling": 0.7, "window": ahead + 1}
-    return {"hidden": budget.hidden, "steps": budget.steps, "evaluations": budget.evaluations, **rate}
 
 
 def _starts(one: Numbers, ahead: int) -> NDArray[np.int64]:

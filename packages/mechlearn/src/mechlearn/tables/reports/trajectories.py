@@ -27,7 +27,7 @@ def skips_answer(recorded: Recorded, question: Question, ahead: int | None = Non
     found = compare_forecasters(recorded.frames, ahead, budget, question.seed, question.parts)
     names = {one.name: f"{one.name} ({one.setting})" if one.setting else one.name for one in found.tried}
     scores = [
-        {"name": names[one.name], "mean": float(np.mean(one.errors)), "worst": float(np.max(one.errors))}
+        {"name": names[one.name], "mean": one.error, "worst": float(np.max(one.errors))}
         | {"skip": one.skip, "evaluations": one.evaluations}
         for one in found.tried
     ]
@@ -71,8 +71,7 @@ def _spent(budget: Budget) -> str:
 
 
 def _steps_to_take(found: Forecasts, kept: str) -> str:
-    best = min(found.tried, key=lambda one: float(np.mean(one.errors)))
-    if best.name == MOVING and found.verdict.word != "helps":
+    if min(found.tried, key=lambda one: one.error).name == MOVING and found.verdict.word != "helps":
         return f"Use {MOVING}: fit scikit-learn's. Kept is {kept}, which needs one state only."
     if found.chosen == "standing still":
         return (
