@@ -6,7 +6,7 @@ from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimlab import Positive, Share, check_limits, values
+from claimlab import Positive, Share, check_limits, limits, values
 from claimlab.errors import LabError, UsageError
 from claimlab.fields import build, parse_overrides, parse_value, settings_of
 from claimlab.values import written
@@ -228,7 +228,7 @@ INFINITE, NAN = float("inf"), float("nan")
 
 
 @dataclass(frozen=True)
-class Bounded:
+class Bounded(limits.Limited):
     least: Annotated[int, Ge(1), "one is few"] = 1
     rate: Positive = 0.5
     share: Share = 0.5
@@ -238,9 +238,6 @@ class Bounded:
     widths: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (4,)
     rule: Literal["mean", "and-mask"] = "mean"
     either: Literal["auto"] | Annotated[float, Gt(0)] = "auto"
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from claimlab.experiment import Preset as Preset
     from claimlab.experiment import listing as listing
     from claimlab.experiment import load as load
+    from claimlab.limits import Limited as Limited
     from claimlab.limits import Positive as Positive
     from claimlab.limits import Share as Share
     from claimlab.limits import check_limits as check_limits
+    from claimlab.progress import progress_over as progress_over
     from claimlab.rows import Row as Row
     from claimlab.rows import Rows as Rows
     from claimlab.rows import Scalar as Scalar
@@ -65,7 +67,8 @@ _NAMES = {
     "conditions": "Condition condition",
     "errors": "LabError UsageError",
     "experiment": "Experiment Preset listing load",
-    "limits": "Positive Share check_limits",
+    "limits": "Limited Positive Share check_limits",
+    "progress": "progress_over",
     "rows": "Row Rows Scalar number",
     "running.checkpoints.halves": "Halves",
     "running.checkpoints.loops": "Saved checkpoint",

@@ -1,17 +1,16 @@
 """Limits of settings, stated at the field: what a Config refuses before any work.
 
-A Config writes them into its annotations, in the words of `annotated_types`, and calls `check_limits(self)` in its
-`__post_init__`. Of a field that is a tuple every element is checked; a field that is None is not. `MinLen` counts elements.
+A Config writes them into its annotations, in the words of `annotated_types`, and inherits from `Limited`. One with checks of
+its own calls `check_limits(self)` in its `__post_init__`. Of a field that is a tuple every element is checked; a field that is
+None is not. `MinLen` counts elements.
 A text among the limits is the reason, where the field's sentence does not give it.
 
 >>> from dataclasses import dataclass
 >>> from typing import Annotated
 >>> from annotated_types import Ge
 >>> @dataclass(frozen=True)
-... class Config:
+... class Config(Limited):
 ...     environments: Annotated[int, Ge(2), "one has nothing to agree with"] = 16
-...     def __post_init__(self) -> None:
-...         check_limits(self)
 >>> Config(environments=1)
 Traceback (most recent call last):
 ValueError: environments should be at least 2: one has nothing to agree with. Found 1.
@@ -23,6 +22,7 @@ import dataclasses
 import math
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -35,6 +35,14 @@ Positive = Annotated[float, Gt(0)]
 
 Share = Annotated[float, Interval(ge=0, le=1)]
 """A number between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A frozen dataclass whose values are checked when it is made; see `check_limits`."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
 
 def check_limits(config: object) -> None:

@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_rows(rows):
 
 def test_figure_and_progress(rows):
     assert list(EXPERIMENT.figures(rows)) == ["magnitude"]
-    assert random_gradients.progress(TINY, rows[4]) == (1.0, "d = 120")
+    assert EXPERIMENT.progress(TINY, rows[4]) == (1.0, "d 120")
 
 
 @pytest.mark.parametrize("changes", [{"share": 0.4}, {"counts": ()}, {"repeats": 0}])

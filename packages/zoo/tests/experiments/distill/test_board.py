@@ -34,7 +34,7 @@ def test_rows_claims_and_figures(config, monkeypatch):
     assert list(EXPERIMENT.figures(Rows(rows))) == ["accuracy"]
     assert [row["method"] for row in rows if "stopped_accuracy" in row] == ["asi", "asi-and-mask"]
     assert all(row["stopped_at"] in (0.5, 1.0) and "stopped_unseen" in row for row in rows if "stopped_accuracy" in row)
-    assert board.progress(config, rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config, rows[-1])[0] == 1
     some = list(board.run(replace(config, methods=("asi", "no-teacher"))))
     assert some == [{k: v for k, v in row.items() if k != "seed"} for row in rows if row["method"] in ("asi", "no-teacher")]
 

@@ -117,6 +117,6 @@ def test_claims_can_hold_and_fail(rows):
 
 def test_figures_and_progress(rows):
     assert set(EXPERIMENT.figures(rows)) == {"errors"}
-    shares = [equal.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
+    shares = [EXPERIMENT.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1)

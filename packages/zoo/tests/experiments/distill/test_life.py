@@ -146,7 +146,7 @@ def test_two_layers_a_generation_are_six_and_the_oracle_has_the_last_of_each():
 
 def test_figures_and_progress(rows):
     assert set(EXPERIMENT.figures(rows)) == {"accuracy"}
-    shares = [distill_life.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
+    shares = [EXPERIMENT.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
     assert shares == sorted(shares)
     assert shares[-1] == 1
 

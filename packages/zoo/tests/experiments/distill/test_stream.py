@@ -32,7 +32,7 @@ def test_rows_claims_and_figures():
     for claim in EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["stages"]
-    assert stream.progress(config(), rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config(), rows[-1])[0] == 1
     fixed, streamed = rows[:3], rows[3:]
     assert fixed[:2] == [{**row, "domain": "fixed"} for row in streamed[:2]]  # the first stage is the same
     assert fixed[2]["signal"] != streamed[2]["signal"]

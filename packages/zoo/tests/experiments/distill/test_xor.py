@@ -79,7 +79,7 @@ def test_a_claim_is_refuted_by_one_bad_cell(rows):
 
 def test_figures_and_progress(rows):
     assert set(EXPERIMENT.figures(rows)) == {"heat-maps", "heat-maps-selected"}
-    shares = [distill_xor.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
+    shares = [EXPERIMENT.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
     assert shares == sorted(shares)
     assert shares[-1] == 1
 

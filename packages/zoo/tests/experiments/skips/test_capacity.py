@@ -23,7 +23,7 @@ def test_rows_claims_and_figures(config):
     for claim in EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["capacity"]
-    assert capacity.progress(config, rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config, rows[-1])[0] == 1
     some = replace(config, hidden=(4,), methods=("fixed-6",))
     assert [{**row, "seed": 100} for row in capacity.run(some)] == [
         row for row in rows if row["hidden"] == 4 and row["method"] == "fixed-6"

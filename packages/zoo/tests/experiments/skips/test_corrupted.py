@@ -82,7 +82,7 @@ def test_a_tiny_run_has_a_row_for_each_corruption_and_method(tmp_path):
     assert all(row.keys() >= STOPPED for row in rows)
     assert [(row["corruption"], row["method"]) for row in rows] == [(name, "fixed-6") for name in NAMES]
     assert all(row["spent"] >= 12 and 0 <= row["accuracy"] <= row["landed"] <= 1 for row in rows)
-    assert [corrupted.progress(tiny, row)[0] for row in rows][-1] == 1.0
+    assert [EXPERIMENT.progress(tiny, row)[0] for row in rows][-1] == 1.0
     among_two = list(islice(corrupted.run(tiny_at(tmp_path)), 4))
     assert [row["method"] for row in among_two] == ["asi", "fixed-6"] * 2
     assert among_two[1::2] == rows[:2]

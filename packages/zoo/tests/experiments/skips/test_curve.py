@@ -115,7 +115,7 @@ def test_claims_on_made_up_curves():
 
 def test_figure_and_progress(rows):
     assert list(EXPERIMENT.figures(Rows({"seed": 0, **row} for row in rows))) == ["rate"]
-    assert skips_curve.progress(TINY, rows[-1]) == (1.0, "skip 9")
+    assert EXPERIMENT.progress(TINY, rows[-1]) == (1.0, "skip 9")
 
 
 def test_a_roll_out_that_blew_up_does_not_press_the_figure_flat():

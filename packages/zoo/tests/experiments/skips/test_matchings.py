@@ -39,7 +39,7 @@ def test_every_method_is_trained_on_the_same_budget(rows, config):
     assert [row["method"] for row in rows] == list(matchings.METHODS)
     assert all(40 <= row["spent"] < 40 + 4 * 100 for row in rows)
     assert {row["method"] for row in rows if row["learnt"] is None} == {"untraced", "untraced-memory"}
-    assert matchings.progress(config, rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config, rows[-1])[0] == 1
 
 
 def test_claims_are_measured_and_the_figure_is_drawn(rows):

@@ -33,7 +33,7 @@ def walks():
 def test_every_method_spends_the_budget_and_is_scored(rows):
     assert [row["method"] for row in rows] == list(options.METHODS)
     assert all(20 <= row["spent"] < 20 + 4 * 80 for row in rows)
-    assert options.progress(TINY, rows[-1])[0] == 1
+    assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
 
 
 def test_claims_are_measured_and_the_figure_is_drawn(rows):

@@ -57,7 +57,7 @@ def test_a_tiny_run_has_a_row_for_each_world_and_method():
     assert [(row["world"], row["method"]) for row in rows] == [(w, m) for w in ("two", "twins") for m in ("parts", "whole")]
     assert all(row["spent"] >= 12 and 0 <= row["accuracy"] <= row["landed"] <= 1 for row in rows)
     assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_accuracy"] <= row["stopped_landed"] for row in rows)
-    assert parts.progress(replace(TINY, methods=("parts", "whole")), rows[-1])[0] == 1.0
+    assert EXPERIMENT.progress(replace(TINY, methods=("parts", "whole")), rows[-1])[0] == 1.0
 
 
 def test_looks_change_nothing_of_a_training(monkeypatch):

@@ -48,7 +48,7 @@ def test_a_tiny_run_has_a_row_for_each_method_and_timing():
     by_method = {row["method"]: row for row in rows}
     assert by_method["fixed-4"]["evaluations"] == 8
     assert by_method["direct"]["evaluations"] == 1
-    assert [timing.progress(TINY, row)[0] for row in rows][-1] == 1.0
+    assert [EXPERIMENT.progress(TINY, row)[0] for row in rows][-1] == 1.0
     scores = ("skip", "evaluations", "label", "final", "off_path", "coverage")
     assert all({f"stopped_{name}" for name in ("at", *scores)} <= row.keys() for row in rows)
     assert all(row["stopped_label"] == row["label"] for row in rows if row["stopped_at"] == 1)

@@ -34,7 +34,7 @@ def test_a_tiny_run_has_a_row_for_each_method(tmp_path):
     rows = list(values.run(tiny))
     assert [row["method"] for row in rows] == list(QUICK.methods)
     assert all(row["spent"] >= 24 and row["error"] >= 0 for row in rows)
-    assert values.progress(tiny, rows[-1])[0] == 1.0
+    assert EXPERIMENT.progress(tiny, rows[-1])[0] == 1.0
     assert list(values.run(replace(tiny, methods=("regression",)))) == rows[-1:]
     assert all(row["stopped_at"] in (0.5, 1.0) and row["stopped_error"] >= 0 for row in rows)
     assert all(row["stopped_error"] == row["error"] for row in rows if row["stopped_at"] == 1)

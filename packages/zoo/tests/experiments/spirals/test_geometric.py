@@ -46,7 +46,7 @@ def test_rows_figures_and_claims():
     for claim in EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["steps"]
-    assert geometric.progress(config, rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config, rows[-1])[0] == 1
     assert [{**row, "seed": 100} for row in geometric.run(replace(config, seed=100))] == rows[: len(rows) // 2]
 
 

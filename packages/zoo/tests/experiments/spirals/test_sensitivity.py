@@ -26,7 +26,7 @@ def test_rows_figures_and_claims(monkeypatch):
     assert all(row["stopped_validation_accuracy"] >= row["validation_accuracy"] for row in rows)
     assert all(0 < row["stopped_at"] <= 1 and 0 <= row["stopped_test_accuracy"] <= 1 for row in rows)
     assert list(EXPERIMENT.figures(rows)) == ["variants"]
-    assert sensitivity.progress(config, rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config, rows[-1])[0] == 1
     assert judge(EXPERIMENT.claims[0], rows, "quick").n == 1
 
 

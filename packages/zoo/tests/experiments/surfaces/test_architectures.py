@@ -30,7 +30,7 @@ def test_rows_claims_and_figures():
     for claim in EXPERIMENT.claims:
         assert judge(claim, rows, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["consistency"]
-    assert architectures.progress(config(), rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config(), rows[-1])[0] == 1
 
 
 def test_pre_training_has_other_digits_and_training_stops_at_its_target():

@@ -26,7 +26,7 @@ def test_rows_claims_and_figures():
     for claim in EXPERIMENT.claims:
         assert judge(claim, learnt, "quick").measured is not None
     assert list(EXPERIMENT.figures(Rows(rows))) == ["errors"]
-    assert equations.progress(config(), rows[-1])[0] == 1
+    assert EXPERIMENT.progress(config(), rows[-1])[0] == 1
     some = config(arms=("mean", "ldt"), networks=("equations",))
     assert [{**row, "seed": 100} for row in equations.run(some)] == [
         row for row in rows if row["arm"] in ("mean", "ldt") and row["network"] == "equations"

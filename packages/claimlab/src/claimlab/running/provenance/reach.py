@@ -74,7 +74,7 @@ CORE = (
 )  # fmt: skip
 """Modules of the lab that make rows of what an experiment yields, or keep what it computes from."""
 
-DESCRIBING = ("experiment", "sweeping", "errors", "drawing", "conditions")
+DESCRIBING = ("experiment", "progress", "sweeping", "errors", "drawing", "conditions")
 """Modules and packages of the lab that say something about an experiment, or refuse it, and put nothing into a row."""
 
 FIELDS = ("run", "presets", "ranges")

@@ -13,7 +13,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import LabError, Positive, Saved, Share, check_limits
+from claimlab import LabError, Limited, Positive, Saved, Share
 from mechlearn.agreement import Agreement, Rule
 from mechlearn_zoo.nn.convolutions import Norm, fast_resnet
 from mechlearn_zoo.tasks.pictures.cifar import cifar10
@@ -33,7 +33,7 @@ WIDTHS = {"quick": 4, "paper": 8}
 
 
 @dataclass(frozen=True)
-class Training:
+class Training(Limited):
     """A training run.
 
     Args:
@@ -58,9 +58,6 @@ class Training:
     norm: Norm = "group"
     batch: Batch = 80
     weight_decay: Annotated[float, Ge(0)] = 1e-6
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 def check_images(data: Data, folder: str, examples: int, batch: int) -> None:

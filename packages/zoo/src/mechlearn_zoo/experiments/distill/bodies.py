@@ -11,7 +11,7 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import Positive, Row, Rows, Saved, check_limits
+from claimlab import Limited, Positive, Row, Rows, Saved
 from mechlearn.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
@@ -42,7 +42,7 @@ PRINTED: dict[Environment, Printed] = {
 
 
 @dataclass(frozen=True)
-class Training:
+class Training(Limited):
     """Settings of one student's training; what table C.5 says for each environment is in `PRINTED`."""
 
     seed: int = 0
@@ -82,9 +82,6 @@ class Training:
     without that step of the teacher, or with zeros in their place, as the released code's would."""
     every: Count = 10
     """Rounds between two looks at selection and test examples."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 Scale = Literal["quick", "paper"]

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from annotated_types import Ge
 
-from claimlab import Row, check_limits
+from claimlab import Limited, Row
 from mechlearn.tables.candidates import Candidate, Fold
 from mechlearn.tables.comparing import TRAINING, compare_table, named
 from mechlearn.tables.disagreement import screened_columns
@@ -33,16 +33,13 @@ Cell = Mapping[str, str | float]
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Limited):
     """Settings of one seed of comparisons."""
 
     seed: int = 100
     """First seed: of the table, the inner folds, the initial weights and the batches. Settings were searched from 1000 on."""
     steps: Annotated[int, Ge(1)] = 120
     """Optimiser steps of the networks."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 def q_filter(fold: Fold) -> Numbers:

@@ -11,7 +11,7 @@ from typing import Annotated
 import torch
 from annotated_types import Ge, MinLen
 
-from claimlab import Preset, Row, Share, check_limits
+from claimlab import Limited, Preset, Row, Share
 from mechlearn.agreement import Agreement, Homogeneous, Qualitative, Rule, StandardErrors
 from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, table, train
 from mechlearn_zoo.learners.shortcuts.methods import METHODS
@@ -20,7 +20,7 @@ COMPARED = ("mean", "and-mask", "qualitative", "qualitative-decay", "homogeneous
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -35,9 +35,6 @@ class Config:
     """Exchangeable sites of digits."""
     steps: Annotated[int, Ge(1)] = 120
     """Optimiser steps on them."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"null": Preset(Config(), seeds=20), "null-paper": Preset(Config(), seeds=50)}

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from annotated_types import Ge, MinLen
 
-from claimlab import Preset, Row, check_limits
+from claimlab import Limited, Preset, Row
 from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, table, train
 from mechlearn_zoo.learners.shortcuts.methods import METHODS
 
@@ -19,7 +19,7 @@ COMPARED = (
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -28,9 +28,6 @@ class Config:
     """Numbers of training sites."""
     rows: Annotated[tuple[Annotated[int, Ge(2)], ...], MinLen(1)] = (16, 128)
     """Rows of each; a step draws at most 64 of them."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Interval, MinLen
 
-from claimlab import Positive, Preset, Row, Share, check_limits, number
+from claimlab import Limited, Positive, Preset, Row, Share, number
 from mechlearn_zoo.experiments.agreement.label_noise.run import Trained, curve, mislabelled, rule_of
 from mechlearn_zoo.experiments.agreement.per_example import ALL_DIGITS, WIDTHS, Training, load
 from mechlearn_zoo.tasks.streams import same_stream
@@ -20,7 +20,7 @@ Part = Annotated[float, Interval(gt=0, lt=1), "some labels are wrong and some ar
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of the trials; network, batch and weight decay are those of `memorisation`."""
 
     seed: int = 100
@@ -43,9 +43,6 @@ class Config:
     """Looks at the validation images in a training, besides those after its first three epochs."""
     width: Annotated[int, Ge(1)] = WIDTHS["quick"]
     """Channels of the residual network's first convolution."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
     def trials(self) -> list[tuple[str, float, float]]:
         """Return each trial's method, threshold (0 for averaging) and learning rate."""

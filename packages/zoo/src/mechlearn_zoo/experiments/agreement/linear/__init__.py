@@ -1,6 +1,6 @@
 """A patchwork in linear regression, and the solution that all environments share (the published code's notebook)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.agreement.linear import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over(method=run.RULES, trained_on=run.SUBSETS, step=lambda config: range(config.steps + 1)),
 )

@@ -14,7 +14,7 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from claimlab import Positive, Preset, Row, check_limits, number
+from claimlab import Limited, Positive, Preset, Row
 from mechlearn.agreement import AndMask, GeometricMean, Mean, Rule, combine
 from mechlearn_zoo.experiments.agreement.linear.linear_units import linear_units
 
@@ -25,7 +25,7 @@ REPORTS = 25
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of the descent; the defaults are the notebook's."""
 
     seed: int = 0
@@ -42,9 +42,6 @@ class Config:
     """Standard deviation of the initial weights."""
     noise: Annotated[float, Ge(0)] = 0.0
     """Half-width of uniform noise on the environments' own inputs; the notebook suggests 0.001."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 # After the notebook's 1001 steps the shared weight is still on its way to 3, further off on some seeds than five can tell.
@@ -89,10 +86,3 @@ def run(config: Config) -> Iterator[Row]:
                         "train_loss": float(losses(theta, x[chosen]).mean()),
                         "test_loss": float(losses(theta, x[held_out]).mean()) if held_out.any() else None,
                     }
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    place = list(RULES).index(str(row["method"])) * len(SUBSETS) + list(SUBSETS).index(str(row["trained_on"]))
-    done = place + number(row, "step") / config.steps
-    return done / (len(RULES) * len(SUBSETS)), f"{row['method']}, {row['trained_on']}"

@@ -1,6 +1,6 @@
 """Fine-tuned models merged by six methods on six families."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.agreement.merging import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over(family=run.KINDS, network=run.NETWORKS),
 )

@@ -191,10 +191,3 @@ def chosen(
     assert best is not None
     validation, params, scale, setting = best
     return {"accuracy": accuracy(model, params, data.test), "validation": validation, "scale": scale, "setting": setting}
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    del config
-    place = KINDS.index(str(row["family"])) * len(NETWORKS) + list(NETWORKS).index(str(row["network"])) + 1
-    return place / (len(KINDS) * len(NETWORKS)), f"{row['family']}, {row['network']}"

@@ -9,13 +9,13 @@ from typing import Annotated
 import torch
 from annotated_types import Ge, Interval, MinLen
 
-from claimlab import Preset, Row, check_limits, number
+from claimlab import Limited, Preset, Row
 from mechlearn.agreement import AndMask, Mean, Rule, combine
 from mechlearn.surfaces import proposition_2_bound
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of the simulation."""
 
     seed: int = 0
@@ -28,9 +28,6 @@ class Config:
     """d, the numbers of environments."""
     repeats: Annotated[int, Ge(1)] = 20
     """Independent draws averaged for each number of environments."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(repeats=200), seeds=10)}
@@ -64,8 +61,3 @@ def run(config: Config) -> Iterator[Row]:
             "printed_bound": proposition_2_bound(d, t, "printed"),
             "corrected_bound": proposition_2_bound(d, t),
         }
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    return (config.counts.index(int(number(row, "d"))) + 1) / len(config.counts), f"d = {row['d']}"

@@ -7,7 +7,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator, Tensor
 
-from claimlab import Share, check_limits
+from claimlab import Limited, Share
 from mechlearn_zoo.methods.control.counterfactual import Episodes, Scenarios, View, evaluate, rollouts
 from mechlearn_zoo.tasks.finite.scenarios import levels, lower_left
 
@@ -15,7 +15,7 @@ DISCOUNT = 0.95
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Limited):
     """Of the levels and of what is logged in them."""
 
     seed: int = 100
@@ -28,9 +28,6 @@ class Settings:
     """Episodes of a random policy in the world."""
     steps: Annotated[int, Ge(1)] = 25
     """Of an episode."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 class Library(NamedTuple):

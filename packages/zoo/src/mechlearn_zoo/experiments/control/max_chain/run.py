@@ -9,7 +9,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator
 
-from claimlab import Preset, Row, check_limits
+from claimlab import Limited, Preset, Row
 from mechlearn_zoo.experiments.control.max_chain.chain import chain
 from mechlearn_zoo.experiments.control.max_chain.explorers import METHODS, explorer
 from mechlearn_zoo.methods.control.disagreement import jensen_renyi
@@ -17,7 +17,7 @@ from mechlearn_zoo.tasks.streams import stream
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -30,9 +30,6 @@ class Config:
     """Episodes in which steps in the trap are counted."""
     draws: Annotated[int, Ge(100)] = 100_000
     """Of the mixture, to estimate its entropy."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(lengths=(40, 60, 80), episodes=120), seeds=10)}

@@ -7,7 +7,7 @@ from typing import Annotated
 import torch
 from annotated_types import Ge
 
-from claimlab import Preset, Row, check_limits
+from claimlab import Limited, Preset, Row
 from mechlearn_zoo.experiments.control.max_mountain.explorers import Explorer, Planner, Reactive, Walker
 from mechlearn_zoo.experiments.control.max_mountain.world import World, cell
 from mechlearn_zoo.learners.planning import Ensemble
@@ -18,7 +18,7 @@ METHODS = ("max", "reactive", "lasting", "random", "untrained")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 300
@@ -41,9 +41,6 @@ class Config:
     """Steps of Adam in a fit."""
     updates: Annotated[int, Ge(1)] = 100
     """Of the reactive explorer after each fit."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6)}

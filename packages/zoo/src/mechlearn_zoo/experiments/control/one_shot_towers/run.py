@@ -13,7 +13,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from claimlab import Halves, Positive, Preset, Row, Share, check_limits, number
+from claimlab import Halves, Limited, Positive, Preset, Row, Share, number
 from mechlearn_zoo.experiments.control.one_shot_towers.networks import FlatNetwork, Network, Shown, see
 from mechlearn_zoo.experiments.control.one_shot_towers.towers import TABLE, demonstrate, move, scattered, solved, tasks
 from mechlearn_zoo.learners.descent import descend
@@ -28,7 +28,7 @@ LOOKS = 10
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -55,9 +55,6 @@ class Config:
     """No two blocks start nearer than this on a table of 2 x 2."""
     tested: Annotated[int, Ge(1)] = 250
     """Tasks to act on, of the seen and of the unseen ones."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(updates=20_000, units=64), seeds=5)}

@@ -12,7 +12,7 @@ import torch
 from annotated_types import Ge, Interval
 from torch import Generator, Tensor
 
-from claimlab import Positive, Preset, Row, Share, check_limits, checkpoint, number
+from claimlab import Limited, Positive, Preset, Row, Share, checkpoint, number
 from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn_zoo.learners.actor_critic import ActorCritic, entropy, falling
 from mechlearn_zoo.methods.control import Rollout, art, collect, normalize, pop, unnormalize, vtrace
@@ -44,7 +44,7 @@ REPORTS = 20
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -63,9 +63,6 @@ class Config:
     """PopArt's step, on a batch's mean of each task."""
     threshold: Share = 0.25
     """Of the AND-mask over tasks: a component survives where the signs of tasks agree by so much; 0.25 is five of eight."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

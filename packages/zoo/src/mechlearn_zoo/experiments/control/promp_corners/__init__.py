@@ -1,6 +1,6 @@
 """A policy that one gradient step adapts to the corner that pays: ProMP against MAML on equal steps."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.control.promp_corners import credit, estimators, figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
             run=estimators.run,
             claims=claims_of(measures, "estimators.toml"),
             figures=figures.estimators,
-            progress=estimators.progress,
+            progress=progress_over(mdp=lambda config: range(config.mdps)),
         ),
         Experiment(
             name="promp-corners",

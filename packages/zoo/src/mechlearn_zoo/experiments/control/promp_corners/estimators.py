@@ -10,7 +10,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 from torch.func import grad, jacrev, vmap
 
-from claimlab import Positive, Preset, Row, check_limits, number
+from claimlab import Limited, Positive, Preset, Row
 from mechlearn_zoo.methods.control import surrogate
 from mechlearn_zoo.methods.control.promp import Kind
 
@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = ("log", "lr", "dice")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -33,9 +33,6 @@ class Config:
     """Steps of an episode."""
     alpha: Positive = 0.1
     """Size of the inner step."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {
@@ -134,8 +131,3 @@ def run(config: Config) -> Iterator[Row]:
         for time in config.horizons:
             for row in measured(world, time, config.alpha):
                 yield {"mdp": mdp, **row}
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    return (number(row, "mdp") + 1) / config.mdps, f"MDP {row['mdp']}"

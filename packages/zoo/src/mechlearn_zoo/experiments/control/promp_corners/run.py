@@ -15,7 +15,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from claimlab import Positive, Preset, Row, check_limits, checkpoint, number
+from claimlab import Limited, Positive, Preset, Row, checkpoint, number
 from mechlearn.nn.perceptrons import linear
 from mechlearn.params import Params
 from mechlearn_zoo.experiments.control.promp_corners.corners import CORNERS, Corners
@@ -37,7 +37,7 @@ REPORTS = 20
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -56,9 +56,6 @@ class Config:
     """Size of the inner step, on a surrogate that sums over a trajectory's steps."""
     meta_steps: Annotated[int, Ge(1)] = 5
     """ProMP's steps on a batch."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

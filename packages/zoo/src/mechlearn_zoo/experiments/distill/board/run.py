@@ -14,7 +14,7 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, checkpoint, computed
 from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
 from mechlearn.distill.examples.streams import Stream
@@ -32,7 +32,7 @@ METHODS: tuple[Method, ...] = ("frequent", "asi", "asi-and-mask", "no-teacher", 
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -69,9 +69,6 @@ class Config:
     """Frames of x*."""
     cache: str = ""
     """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {
@@ -224,9 +221,3 @@ def accuracy(student: nn.Module, part: Part) -> float:
     """Return how often a student is right."""
     with torch.no_grad():
         return float((student(part.inputs()).argmax(1) == part.labels).double().mean())
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    done = [str(method) for method in config.methods].index(str(row["method"])) + 1
-    return done / len(config.methods), f"{row['method']}  accuracy {number(row, 'accuracy'):.2f}"

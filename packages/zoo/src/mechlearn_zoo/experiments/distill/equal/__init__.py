@@ -1,6 +1,6 @@
 """A meta-learned teacher beside plain future prediction, generalised distillation and others, at equal computation."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.distill.equal import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("selection", task="tasks", method="methods", trial=lambda config: range(config.trials)),
 )

@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from claimlab import Preset, Row, check_limits, computed, number
+from claimlab import Limited, Preset, Row, computed
 from mechlearn_zoo.experiments.distill.bodies import Scale
 from mechlearn_zoo.experiments.distill.equal.problems import Problem, Task, make_problem
 from mechlearn_zoo.experiments.distill.equal.rivals import Method, Setting, train
@@ -24,7 +24,7 @@ METHODS: tuple[Method, ...] = ("no-teacher", "auxiliary", "gated", "hindsight", 
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run; what a search may choose is in `rivals.Setting`."""
 
     seed: int = 0
@@ -41,9 +41,6 @@ class Config:
     """How often a student is looked at while it is trained."""
     scale: Scale = "quick"
     """Size of the body's data."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {
@@ -104,11 +101,3 @@ def measure(config: Config, problem: Problem, method: Method, setting: Setting) 
         diverged = str(error)
     found = summary(points or [Measured(0, 1e3, 1e3)], min)
     return {**found, "spent": spent, "diverged": diverged}
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    tasks, methods = [str(task) for task in config.tasks], [str(method) for method in config.methods]
-    place = tasks.index(str(row["task"])) * len(methods) + methods.index(str(row["method"]))
-    done = (place * config.trials + int(number(row, "trial")) + 1) / (len(tasks) * len(methods) * config.trials)
-    return done, f"{row['task']}, {row['method']}  error {number(row, 'selection'):.4f}"

@@ -1,6 +1,6 @@
 """The Game of Life from few boards (thesis section 4.4.2)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.distill.life import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("selection", examples="examples", method="methods", trial=lambda config: range(config.trials)),
 )

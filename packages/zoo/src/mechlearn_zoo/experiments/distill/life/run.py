@@ -275,12 +275,3 @@ def tried(config: Config, method: Method, setting: Setting, data: LifeData) -> R
         least = min(number(told, "validation_loss") for _, told in points)
         row |= points[-1][1] | {"validation_loss": least, "by_validation": best.test}
     return {**row, "diverged": diverged}
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    methods = [str(method) for method in config.methods]
-    cell = config.examples.index(int(number(row, "examples"))) * len(methods) + methods.index(str(row["method"]))
-    done = cell * config.trials + int(number(row, "trial")) + 1
-    text = f"n = {row['examples']}, {row['method']}  accuracy {number(row, 'selection'):.2f}"
-    return done / (len(config.examples) * len(methods) * config.trials), text

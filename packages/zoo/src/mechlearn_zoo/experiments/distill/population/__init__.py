@@ -1,6 +1,6 @@
 """A teacher of many students serves those it has not met (thesis chapter 5, outlook)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.distill.population import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("selection", method="methods", student=lambda config: range(config.fresh + len(config.widths))),
 )

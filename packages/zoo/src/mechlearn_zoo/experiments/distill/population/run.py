@@ -13,7 +13,7 @@ from annotated_types import MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from claimlab import Positive, Preset, Row, Share, check_limits, number, part
+from claimlab import Positive, Preset, Row, Share, check_limits, part
 from mechlearn.agreement import AndMask, combine
 from mechlearn.distill import (
     Every,
@@ -191,12 +191,3 @@ def taught(config: Config, method: Method, data: PrivilegedData, kinds: list[tup
         points = list(learn(config, lesson, student, data, stream(config.seed, "fresh student's batches", place)))
         row: Row = {"method": method, "unseen": unseen, "width": width, "student": place}
         yield {**row, "young": points[0].test, **summary(points, max)}
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    methods = [str(method) for method in config.methods]
-    each = config.fresh + len(config.widths)
-    done = methods.index(str(row["method"])) * each + int(number(row, "student")) + 1
-    text = f"{row['method']}, unseen {row['unseen']}  accuracy {number(row, 'selection'):.2f}"
-    return done / (each * len(methods)), text

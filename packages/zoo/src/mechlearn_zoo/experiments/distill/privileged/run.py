@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, MinLen
 
-from claimlab import Preset, Row, check_limits, part
+from claimlab import Limited, Preset, Row, part
 from mechlearn_zoo.experiments.distill.privileged import digits, swimmer
 from mechlearn_zoo.experiments.distill.privileged.arms import Arm
 from mechlearn_zoo.experiments.distill.privileged.language import fine_tune, make_board
@@ -40,7 +40,7 @@ SWIMMER = (
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one seed."""
 
     seed: int = 100
@@ -51,9 +51,6 @@ class Config:
     """Steps of the base model."""
     updates: Annotated[int, Ge(1), "there is something to train"] = 150
     """Updates of each arm, on Swimmer rounds of 24. On language labels alone take 2.6 times as many, the compute of a fork."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

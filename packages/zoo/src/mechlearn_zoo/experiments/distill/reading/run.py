@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator
 
-from claimlab import Preset, Row, check_limits
+from claimlab import Limited, Preset, Row
 from mechlearn.distill import Distillation, Examples, Lesson, Reading, Unrolling, read_teacher, split_rows
 from mechlearn_zoo.experiments.distill import bodies
 from mechlearn_zoo.experiments.distill.bodies import with_other_trajectories
@@ -42,7 +42,7 @@ LIFE = networks.Setting(
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 0
@@ -65,9 +65,6 @@ class Config:
     """Held-out trajectories that a teacher is read on."""
     probes: Count = 32
     """Random signs of a reading."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

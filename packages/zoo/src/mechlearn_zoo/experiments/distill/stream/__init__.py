@@ -1,6 +1,6 @@
 """Streams of sub-tasks in which a teacher must stay useful (thesis chapter 5, outlook)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.distill.stream import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("gain", domain="domains", stage=lambda config: range(config.stages + 1)),
 )

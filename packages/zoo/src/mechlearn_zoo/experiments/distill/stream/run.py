@@ -188,10 +188,3 @@ def gains(taught: Row, alone: Row) -> Row:
         "stopped_at": taught["stopped_at"],
         "alone_stopped_at": alone["stopped_at"],
     }
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    each, domains = config.stages + 1, [str(domain) for domain in config.domains]
-    done = domains.index(str(row["domain"])) * each + int(number(row, "stage")) + 1
-    return done / (each * len(domains)), f"{row['domain']}, stage {row['stage']}  gain {number(row, 'gain'):.2f}"

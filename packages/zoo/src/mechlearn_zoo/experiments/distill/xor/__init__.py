@@ -1,6 +1,6 @@
 """A teacher undoes signs that no student can predict (thesis section 4.4.1, task A)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.distill.xor import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("selection", inputs="inputs", examples="examples", method="methods"),
 )

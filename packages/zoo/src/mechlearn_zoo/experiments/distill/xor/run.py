@@ -13,7 +13,7 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from claimlab import Positive, Preset, Row, Share, check_limits, computed, number
+from claimlab import Positive, Preset, Row, Share, check_limits, computed
 from mechlearn.distill import (
     Distillation,
     Examples,
@@ -207,13 +207,3 @@ def measure(config: Config, method: Method, inputs: int, data: PrivilegedData) -
     student = make_student(config, inputs, stream(config.seed, "student"))
     for step in now_and_then(train(config, method, student, data.train), config.every, config.rounds):
         yield Measured(step, accuracy(student, data.selection), accuracy(student, data.test))
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    cell = config.inputs.index(int(number(row, "inputs"))) * len(config.examples)
-    cell += config.examples.index(int(number(row, "examples")))
-    methods = [str(method) for method in config.methods]
-    done = cell * len(methods) + methods.index(str(row["method"])) + 1
-    text = f"D = {row['inputs']}, n = {row['examples']}, {row['method']}  accuracy {number(row, 'selection'):.2f}"
-    return done / (len(config.inputs) * len(config.examples) * len(methods)), text

@@ -12,7 +12,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Saved, Share, checkpoint, part
 from mechlearn.params import count_bytes
 from mechlearn_zoo.experiments.language.eager.attention import Attention
 from mechlearn_zoo.experiments.language.eager.reorderings import END, FILLERS, Pair, reorderings, vocabulary
@@ -25,7 +25,7 @@ WORDS = Fillers(*FILLERS)
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 200
@@ -56,9 +56,6 @@ class Config:
     """Sentences of each of these lengths, of another draw, by which a training may be stopped early."""
     aligned: bool = False
     """Learn the alignment by EM from 2000 pairs in place of the known one."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

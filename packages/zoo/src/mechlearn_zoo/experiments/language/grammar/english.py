@@ -15,7 +15,7 @@ from annotated_types import Ge
 from torch import Tensor, stack
 from torch.nn.functional import normalize
 
-from claimlab import Positive, Preset, Row, check_limits, part
+from claimlab import Limited, Positive, Preset, Row, part
 from mechlearn_zoo.methods.language.grammar import Vectors, word_vectors
 from mechlearn_zoo.tasks.text.english import sentences
 
@@ -53,7 +53,7 @@ PATTERNS = {
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 400
@@ -70,9 +70,6 @@ class Config:
     """Of examples, averaged."""
     epsilon: Positive = 0.6
     """Radius of the balls."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"english": Preset(Config(), seeds=20)}

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from annotated_types import Ge
 
-from claimlab import Positive, Preset, Row, check_limits, part
+from claimlab import Limited, Positive, Preset, Row, part
 from mechlearn_zoo.methods.language.grammar import EmbeddingGrammar, Method, Vectors, together, word_vectors
 from mechlearn_zoo.tasks.text.code_tokens import code_tokens
 
@@ -54,7 +54,7 @@ CLASSES: dict[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -75,9 +75,6 @@ class Config:
     """Of exemplars, averaged."""
     epsilon: Positive = 0.35
     """At which precision and recall are read; the best F1 looks at all."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

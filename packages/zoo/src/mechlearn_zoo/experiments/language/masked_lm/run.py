@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import Positive, Preset, Row, Saved, check_limits, checkpoint, computed
+from claimlab import Limited, Positive, Preset, Row, Saved, checkpoint, computed
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.experiments.language.masked_lm.two_way import TwoWay
 from mechlearn_zoo.learners.descent import descend
@@ -40,7 +40,7 @@ Count = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -71,9 +71,6 @@ class Config:
     """Adam's in fine-tuning."""
     reached: Positive = 3.0
     """Cross-entropy of a predicted validation token whose first step is looked for."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Tensor
 
-from claimlab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
+from claimlab import Limited, Positive, Preset, Row, Saved, checkpoint, part
 from mechlearn_zoo.experiments.language.temperature_sweep.recurrent_oracle import OracleText, recurrent_oracle
 from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.language.ngrams import Bleu, bleu_against, distinct, self_bleu
@@ -36,7 +36,7 @@ Count = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run; README.md says where they come from."""
 
     seed: int = 100
@@ -73,9 +73,6 @@ class Config:
     """Of the curves."""
     points: Count = 4000
     """Samples at each of them."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStu
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import Halves, Positive, Preset, Row, check_limits, computed
+from claimlab import Halves, Limited, Positive, Preset, Row, computed
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet, from_recurrent
@@ -23,7 +23,7 @@ Count = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -50,9 +50,6 @@ class Config:
     """Words of code."""
     window: Annotated[int, Ge(2)] = 48
     """Tokens of a sequence of code."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PAPER = Config(

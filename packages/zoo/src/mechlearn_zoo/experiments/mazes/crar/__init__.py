@@ -1,6 +1,6 @@
 """Planning in an abstract state, in mazes that were never seen."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.mazes.crar import figures, measures, rooms, run
 
 EXPERIMENT = Experiment(
@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
             run=rooms.run,
             claims=claims_of(measures, "rooms.toml"),
             figures=figures.rooms,
-            progress=rooms.progress,
+            progress=progress_over("one", arm=rooms.ARMS),
         ),
     ),
 )

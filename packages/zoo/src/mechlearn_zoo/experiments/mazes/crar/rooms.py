@@ -15,7 +15,7 @@ from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from claimlab import Positive, Preset, Row, Share, check_limits, number
+from claimlab import Limited, Positive, Preset, Row, Share
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.control.crar import Abstraction, Transitions, crar_losses
@@ -27,7 +27,7 @@ ARMS = ("crar", "no-spread", "q-only")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -46,9 +46,6 @@ class Config:
     """Share of it that is left at the end, exponentially."""
     numbers: Annotated[int, Ge(1)] = 2
     """Of the abstract state."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"rooms": Preset(Config(), seeds=6), "rooms-paper": Preset(Config(updates=50_000), seeds=5)}
@@ -183,9 +180,3 @@ def identified(tau: Callable[[Tensor], Tensor], x: Tensor, grid: Grid, states: T
 def rank(first: Tensor, second: Tensor) -> float:
     """Return Spearman's rho."""
     return float(stats.spearmanr(first, second).statistic)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    arm = str(row["arm"])
-    return (ARMS.index(arm) + 1) / len(ARMS), f"{arm}, {number(row, 'one'):.2f} identified" if row["kind"] == "final" else arm

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, number
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, number
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.mazes.crar.keys import Gathering, Keys, mazes_with_keys
 from mechlearn_zoo.learners.descent import descend
@@ -30,7 +30,7 @@ LOOKS = 8
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 200
@@ -61,9 +61,6 @@ class Config:
     """Steps of an episode."""
     slip: Share = 0.1
     """Share of random actions in the test, so that nobody runs in circles for ever."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -1,6 +1,6 @@
 """Bonuses in MiniGrid's rooms, the simulator that others measure in."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.mazes.minigrid import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over(method=run.METHODS, rollout=lambda config: range(config.rollouts)),
 )

@@ -12,7 +12,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator, Tensor
 
-from claimlab import Positive, Preset, Row, check_limits, number, part
+from claimlab import Limited, Positive, Preset, Row, part
 from mechlearn_zoo.experiments.mazes.minigrid.rooms import Rooms
 from mechlearn_zoo.learners.bonuses import curiosity, losses_of
 from mechlearn_zoo.learners.ppo import DISCOUNT, Walker, endless, update
@@ -25,7 +25,7 @@ FEATURES = 64
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -42,9 +42,6 @@ class Config:
     """Adam's learning rate."""
     hidden: bool = True
     """Whether the ends of episodes are hidden from the learner of the bonus: no value is cut there."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {
@@ -110,9 +107,3 @@ def run(config: Config) -> Iterator[Row]:
     """Yield every method's rows."""
     for method in METHODS:
         yield from part(method, train(config, method))
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    place = METHODS.index(str(row["method"])) + (number(row, "rollout") + 1) / config.rollouts
-    return place / len(METHODS), str(row["method"])

@@ -7,7 +7,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator, Tensor
 
-from claimlab import check_limits
+from claimlab import Limited
 from mechlearn_zoo.experiments.mazes.television.television import Television, television
 from mechlearn_zoo.learners.ppo import Walker
 from mechlearn_zoo.methods.control import Rollout
@@ -19,7 +19,7 @@ BRIGHT = 3.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Limited):
     """Of the walkers."""
 
     seed: int = 100
@@ -30,9 +30,6 @@ class Settings:
     """Of an episode."""
     rollouts: Annotated[int, Ge(5)] = 30
     """Episodes of every walker."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 def make_world(generator: Generator, on: bool) -> Television:

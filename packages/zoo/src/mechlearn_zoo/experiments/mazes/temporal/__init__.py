@@ -1,6 +1,6 @@
 """The temporal AND-mask on exact policy gradients, a level a step."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.mazes.temporal import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over(arm="arms", step=lambda config: range(1, config.steps + 1)),
 )

@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from claimlab import Positive, Preset, Row, Share, check_limits, number
+from claimlab import Positive, Preset, Row, Share, check_limits
 from mechlearn.agreement import AdamForm, TemporalAndMaskAdam, TemporalMask
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.finite import FiniteMDP
@@ -173,9 +173,3 @@ def run(config: Config) -> Iterator[Row]:
     seen, unseen = (make(count, config, generator) for count in (config.levels, config.unseen))
     for arm in config.arms:
         yield from train(arm, seen, unseen, config, shares)
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    arms = [str(arm) for arm in config.arms]
-    return (arms.index(str(row["arm"])) + number(row, "step") / config.steps) / len(arms), str(row["arm"])

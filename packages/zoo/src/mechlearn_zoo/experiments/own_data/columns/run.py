@@ -14,7 +14,7 @@ from annotated_types import MinLen
 from numpy.typing import NDArray
 from scipy.stats import rankdata  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
-from claimlab import Preset, Row, check_limits
+from claimlab import Limited, Preset, Row
 from mechlearn.penalties import Screened
 from mechlearn.tables.disagreement import audit, screened_columns
 from mechlearn.tables.reading_in import Scaling, Table
@@ -40,16 +40,13 @@ SCORES = ("cancelled mass", "Cochran's Q", "spread", "signs")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one seed."""
 
     seed: int = 100
     """First seed: of the table and the audit. Settings were searched from 1000 on."""
     boards: Annotated[tuple[Board, ...], MinLen(1)] = ("codes", "writers", "wards", "tag", "interactions", "shared")
     """Which are asked."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=10), "paper": Preset(Config(), seeds=20)}

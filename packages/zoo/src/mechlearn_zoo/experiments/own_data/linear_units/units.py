@@ -13,7 +13,7 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
-from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, computed
 from mechlearn_zoo.experiments.own_data.linear_units.unit_tests import EXAMPLES, UnitTest, unit_test_twice
 from mechlearn_zoo.learners.shortcuts.methods import METHODS, Method, after_step, agreement_of, kept
 from mechlearn_zoo.tasks.streams import stream
@@ -28,7 +28,7 @@ COMPARED = (
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -41,9 +41,6 @@ class Config:
     """Full-batch steps of Adam."""
     learning_rate: Positive = 1e-2
     """Adam's."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"units": Preset(Config(), seeds=6), "units-paper": Preset(Config(examples=10_000, steps=5000), seeds=20)}

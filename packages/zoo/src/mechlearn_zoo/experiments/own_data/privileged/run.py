@@ -14,7 +14,7 @@ import torch
 from annotated_types import MinLen
 from sklearn.linear_model import RidgeCV  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
-from claimlab import Preset, Row, check_limits
+from claimlab import Limited, Preset, Row
 from mechlearn.distill.closed_form import STRENGTHS, VotedTeachers
 from mechlearn.tables.reading_in import Numbers
 from mechlearn_zoo.experiments.own_data.comparing import FORMS, Known, Predict, fitted
@@ -47,7 +47,7 @@ class Board(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one seed."""
 
     seed: int = 100
@@ -56,9 +56,6 @@ class Config:
         "cells 50", "cells 100", "cells 200", "digits 100", "digits 200", "pairs 150", "pairs 300",
     )  # fmt: skip
     """Tables and numbers of rows."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from claimlab import Preset, Row, check_limits, part
+from claimlab import Limited, Preset, Row, part
 from mechlearn.tables.forecasts.forecasting import Budget, Tried, compare_forecasters
 from mechlearn_zoo.experiments.own_data.trajectories.stopping import Stopped, error
 from mechlearn_zoo.tasks.bodies.motions import Motion, ball, double_pendulum, pendulum, waiting_ball
@@ -29,7 +29,7 @@ COMING = 2**31
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one seed."""
 
     seed: int = 100
@@ -48,9 +48,6 @@ class Config:
     """Of a model in a training step; `mechlearn fit skips` takes 256."""
     hidden: Annotated[int, Ge(1)] = 32
     """Units of the hidden layer; `mechlearn fit skips` has 64."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from claimlab import Preset, Row, check_limits
+from claimlab import Limited, Preset, Row
 from mechlearn.tables.candidates import Candidate
 from mechlearn.tables.comparing import compare_table, named
 from mechlearn.tables.distilling.comparing import UNTAUGHT, Asked, compare_taught
@@ -56,7 +56,7 @@ METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "Cochran'
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one seed."""
 
     seed: int = 300
@@ -71,9 +71,6 @@ class Config:
     """Optimiser steps of the networks at most; `mechlearn fit` takes 120."""
     rows: Annotated[int, Ge(2)] = 32
     """Rows of each site in a step; `mechlearn fit` takes 64."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -15,7 +15,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, interpolate
 
-from claimlab import Positive, Preset, Row, check_limits, computed
+from claimlab import Limited, Positive, Preset, Row, computed
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.experiments.robustness.reprogramming.glyphs import LETTERS, glyphs
 from mechlearn_zoo.experiments.robustness.reprogramming.run import (
@@ -39,7 +39,7 @@ STATES = ("trained", "untrained", "rescaled")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 300
@@ -56,9 +56,6 @@ class Config:
     """Adam's, of programs, at first; it falls to 0 as half a cosine."""
     batch: Annotated[int, Ge(2)] = 64
     """Pictures in a step."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"residual": Preset(Config(), seeds=6)}

@@ -14,7 +14,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, computed
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.robustness.reprogramming.glyphs import LETTERS, glyphs
 from mechlearn_zoo.learners.descent import descend, descend_apart, kept_steps
@@ -30,7 +30,7 @@ STATES = ("trained", "random", "rescaled")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 200
@@ -49,9 +49,6 @@ class Config:
     """Adam's, of programs."""
     decay: Positive = 0.96
     """Factor of the rate every hundred steps."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

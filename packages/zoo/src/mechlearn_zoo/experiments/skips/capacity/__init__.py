@@ -1,6 +1,6 @@
 """Capacity and data that a model needs with skips and without (thesis figure 2.3, caption)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.skips.capacity import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("accuracy", episodes="episodes", hidden="hidden", method="methods"),
 )

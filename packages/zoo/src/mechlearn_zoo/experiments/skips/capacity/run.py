@@ -9,7 +9,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Tensor
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.nn.perceptrons import CodePerceptron
 from mechlearn.schedules import Linear
@@ -26,7 +26,7 @@ Counts = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -55,9 +55,6 @@ class Config:
     """Boards that roll-outs are scored on."""
     cache: str = ""
     """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {
@@ -158,13 +155,3 @@ def accuracy(model: CodePerceptron, test: Data, reads: Reader, labels: Tensor) -
     rolled = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
     right = (reads.platform(rolled.trajectories.last()) == labels) & rolled.stopped
     return float(right.double().mean())
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    each = len(config.methods)
-    done = list(config.episodes).index(int(number(row, "episodes"))) * len(config.hidden)
-    done = (done + list(config.hidden).index(int(number(row, "hidden")))) * each
-    done += [str(method) for method in config.methods].index(str(row["method"])) + 1
-    text = f"{row['method']}, {row['hidden']} units, {row['episodes']} episodes  accuracy {number(row, 'accuracy'):.2f}"
-    return done / (each * len(config.hidden) * len(config.episodes)), text

@@ -1,6 +1,6 @@
 """What corrupted episodes cost models that may skip, and models that may not (thesis chapter 2, introduction)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.skips.corrupted import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("accuracy", corruption=[each.name for each in run.ALL], method="methods"),
 )

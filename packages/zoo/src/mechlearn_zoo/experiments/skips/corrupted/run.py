@@ -212,12 +212,3 @@ def _corrupted_world(world: pictures.World, corruption: Corruption, generator: n
             )
         found.append(frames[torch.from_numpy(~hit)] if corruption.kind == "missing" else frames)
     return pictures.World(Trajectories.from_list(found, scale=1 / 255), world.context, boards)  # `_replace` asks its length
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    names = [each.name for each in ALL]
-    done = (
-        names.index(str(row["corruption"])) * len(config.methods) + list(map(str, config.methods)).index(str(row["method"])) + 1
-    )
-    return done / (len(names) * len(config.methods)), f"{row['corruption']}, {row['method']}  accuracy {row['accuracy']:.2f}"

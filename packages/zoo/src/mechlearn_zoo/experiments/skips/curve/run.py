@@ -17,7 +17,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Tensor
 
-from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, number
+from claimlab import EarlyStopping, Positive, Preset, Row, check_limits
 from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.skips.comparing.training import Size
 from mechlearn_zoo.experiments.skips.curve.ball_motion import STATES, Step, inputs, padded_obstacles, transitions
@@ -139,8 +139,3 @@ def train(
                 best = replace(step, network=copy.deepcopy(step.network))
             stopping.look(share, float(found.mean()), {})
     return step, best, stopping
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    return (config.skips.index(int(number(row, "skip"))) + 1) / len(config.skips), f"skip {row['skip']}"

@@ -1,6 +1,6 @@
 """Other matchings, other losses, a memory and a learnt reader beside ASI on the Funnel board (thesis sections 2.1 to 2.5)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.skips.matchings import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("accuracy", method="methods"),
 )

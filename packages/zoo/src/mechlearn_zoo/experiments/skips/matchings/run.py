@@ -14,7 +14,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed
 from mechlearn.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError
 from mechlearn.nn.perceptrons import CodePerceptron
 from mechlearn.skips import (
@@ -63,7 +63,7 @@ FORCED = ("aligned-frames", "aligned-predictions", "soft-aligned")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -100,9 +100,6 @@ class Config:
     """Boards that roll-outs are scored on."""
     cache: str = ""
     """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(steps=5000), seeds=8)}
@@ -275,9 +272,3 @@ def _accuracy(arm: Arm, judged: Judged, reads: Reader | LearntReader) -> tuple[f
     rolled = rollout(dynamics, first, max_steps=frames.time, stop=lambda seen: reads.landed(arm.shown(seen)))
     right = (reads.platform(arm.shown(rolled.trajectories.last())) == judged.labels) & rolled.stopped
     return float(right.double().mean()), rolled
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    done = [str(method) for method in config.methods].index(str(row["method"])) + 1
-    return done / len(config.methods), f"{row['method']}  accuracy {row['accuracy']:.2f}"

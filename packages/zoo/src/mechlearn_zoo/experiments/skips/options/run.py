@@ -16,7 +16,7 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 from torch import Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed, number
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
 from mechlearn.trajectories import Trajectories
@@ -44,7 +44,7 @@ LOOKS = 10
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -79,9 +79,6 @@ class Config:
     """Walks to train on."""
     test_walks: Annotated[int, Ge(1)] = 300
     """Walks that roll-outs are scored on, in the same building."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(side=10, walks=2000, steps=3000), seeds=8)}
@@ -276,9 +273,3 @@ def _roll_actions(config: Config, method: Method, model: nn.Module, test: Walks)
         times[going] += clock.float().clamp(min=1.0) if step is None else step
         evaluations += len(going)
     return Rolled([frames], evaluations)
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    done = [str(method) for method in config.methods].index(str(row["method"])) + 1
-    return done / len(config.methods), f"{row['method']}  accuracy {row['accuracy']:.2f}"

@@ -1,6 +1,8 @@
 """Two balls on one board, matched each at its own distances or as one frame (thesis chapter 5, limitations)."""
 
-from claimlab import Experiment, claims_of
+from typing import get_args
+
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.skips.parts import figures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +13,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(run),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("accuracy", world=get_args(run.World), method="methods"),
 )

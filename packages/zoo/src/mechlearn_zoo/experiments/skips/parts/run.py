@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed, number
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.schedules import Linear
@@ -33,7 +33,7 @@ LOOKS = 10
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -62,9 +62,6 @@ class Config:
     """Boards to train on."""
     test_episodes: Annotated[int, Ge(1)] = 300
     """Boards that roll-outs are scored on."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(steps=5000), seeds=8)}
@@ -204,10 +201,3 @@ def _right(shown: list[Tensor], test: Falls) -> Row:
     both = torch.stack(shown, dim=1)
     right, landed = (both == test.labels).all(1), (both >= 0).all(1)
     return {"accuracy": float(right.double().mean()), "landed": float(landed.double().mean())}
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    worlds, methods = get_args(World), [str(method) for method in config.methods]
-    done = worlds.index(str(row["world"])) * len(methods) + methods.index(str(row["method"])) + 1
-    return done / (len(worlds) * len(methods)), f"{row['world']}, {row['method']}  accuracy {row['accuracy']:.2f}"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from claimlab import Preset, Row, check_limits, number, part
+from claimlab import Limited, Preset, Row, number, part
 from mechlearn_zoo.experiments.skips.comparing.looks import train_and_stop
 from mechlearn_zoo.experiments.skips.comparing.networks import Architecture
 from mechlearn_zoo.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds
@@ -44,7 +44,7 @@ LOOKS = 8
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """What is fixed during the search. All else is as in a preset of `skips-accuracy`."""
 
     seed: int = 0
@@ -71,9 +71,6 @@ class Config:
     """Networks that each trial trains in turn; none: the one that is drawn, or skips-accuracy's."""
     kernels: Annotated[int, Ge(1)] | None = None
     """Channels of the convolutions in between; None: those that are drawn, or skips-accuracy's."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -1,6 +1,8 @@
 """Skips on states of worlds that were not made for them (ours, past thesis chapter 2; relative-skips)."""
 
-from claimlab import Experiment, claims_of
+from typing import get_args
+
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.skips.states import figures, measures, run, timing
 
 EXPERIMENT = Experiment(
@@ -21,7 +23,7 @@ EXPERIMENT = Experiment(
             run=timing.run,
             claims=claims_of(measures, "timing.toml"),
             figures=figures.timing,
-            progress=timing.progress,
+            progress=progress_over(timing=get_args(timing.Timing), method=timing.METHODS),
         ),
     ),
 )

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, computed, number
 from mechlearn.losses import SquaredError
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.schedules import Linear
@@ -28,7 +28,7 @@ METHODS = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "fixed-16", "direct", "as
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -47,9 +47,6 @@ class Config:
     """Units in each of the two hidden layers of the residual network."""
     learning_rate: Positive = 3e-3
     """Adam's, falling linearly to a fiftieth over the last three tenths of the steps."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"timing": Preset(Config(), seeds=6), "timing-paper": Preset(Config(steps=3000, evaluations=128), seeds=12)}
@@ -170,10 +167,3 @@ def _scores(model: nn.Module, skip: float, some: Trajectories, standard: Standar
         "off_path": found["off_path"],
         "coverage": found["coverage"],
     }
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    worlds = get_args(Timing)
-    done = worlds.index(str(row["timing"])) * len(METHODS) + METHODS.index(str(row["method"])) + 1
-    return done / (len(worlds) * len(METHODS)), f"{row['timing']}, {row['method']}"

@@ -1,6 +1,6 @@
 """Values from roll-outs that skip: cumulants over each skip (thesis section 2.1, equation 2.3)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.skips.values import figures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(run),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("error", method="methods"),
 )

@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.schedules import Linear
@@ -33,7 +33,7 @@ Count = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -64,9 +64,6 @@ class Config:
     """Boards whose starts are valued."""
     cache: str = ""
     """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(steps=5000), seeds=8)}
@@ -219,9 +216,3 @@ def _regressed(config: Config, train: Data, look: Look) -> tuple[Valuing, Row]:
         descend(optimizer, squared, clip=1.0)
         look((step + 1) / config.steps, valuing)
     return valuing, {"spent": config.steps * config.evaluations, "steps": config.steps, "skip": 0.0}
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    done = [str(method) for method in config.methods].index(str(row["method"])) + 1
-    return done / len(config.methods), f"{row['method']}  error {row['error']:.2f}"

@@ -16,7 +16,7 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from claimlab import EarlyStopping, Preset, Row, Share, check_limits, number, part
+from claimlab import EarlyStopping, Limited, Preset, Row, Share, number, part
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.penalties import irm_penalty
 from mechlearn_zoo.experiments.spirals.baselines.adversarial import Adversarial
@@ -41,7 +41,7 @@ Numbers = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """What is fixed for all trials."""
 
     seed: int = 0
@@ -69,9 +69,6 @@ class Config:
     """Numbers of hidden units to draw from; the printed range is 256, 512."""
     layers: Numbers = (3,)
     """Numbers of hidden layers to draw from; the printed range is 3, 5."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PAPER = Config(

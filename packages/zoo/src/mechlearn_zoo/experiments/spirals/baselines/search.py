@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge
 
-from claimlab import Preset, Row, check_limits, number
+from claimlab import Limited, Preset, Row, number
 from mechlearn_zoo.experiments.spirals.baselines.run import BATCHES, L1, L2, LEARNING_RATES, picker
 from mechlearn_zoo.learners.spirals import training
 from mechlearn_zoo.learners.spirals.methods import rule_of
@@ -24,7 +24,7 @@ DRAWN = ("optimizer", "learning_rate", "batch", "init", "l2", "l1")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """What is fixed during the search. Width, depth, BatchNorm and dropout stay at the printed best setting's."""
 
     seed: int = 0
@@ -35,9 +35,6 @@ class Config:
     """Standard deviation of the shortcuts beside spirals of unit variance."""
     data_seed: Annotated[int, Ge(0)] = 1000
     """Seed of data, weights and batches, the same for all trials and apart from those that results are reported on."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"search": Preset(Config(), seeds=8), "search-paper": Preset(Config(size="paper"), seeds=40)}

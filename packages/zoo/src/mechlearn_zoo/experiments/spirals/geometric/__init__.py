@@ -1,6 +1,6 @@
 """The element-wise geometric mean of gradients as a learning rule, under Adam and under SGD (thesis section 3.2.3)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.spirals.geometric import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("accuracy", optimizer="optimizers", method="methods"),
 )

@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from claimlab import EarlyStopping, Positive, Preset, Row, number
+from claimlab import EarlyStopping, Positive, Preset, Row
 from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, Rule, Statistics
 from mechlearn_zoo.experiments.spirals.geometric.steps import Steps, cosine, share_outside
 from mechlearn_zoo.learners.spirals import training
@@ -151,11 +151,3 @@ def compare(taken: Mapping[str, Tensor], survives: Tensor) -> dict[str, float]:
     found["zeroed"] = share_outside(taken["geometric"] - taken["mean"], survives)
     found["kept"] = float(survives.double().mean())
     return found
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    done = list(config.optimizers).index(str(row["optimizer"])) * len(config.methods)  # pyright: ignore[reportArgumentType]
-    done += list(config.methods).index(str(row["method"])) + 1  # pyright: ignore[reportArgumentType]
-    end = f"  accuracy {number(row, 'accuracy'):.2f}" if row["kind"] == "final" else ""
-    return done / (len(config.optimizers) * len(config.methods)), f"{row['optimizer']}, {row['method']}{end}"

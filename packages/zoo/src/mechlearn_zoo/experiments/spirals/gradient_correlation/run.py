@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import normalize
 
-from claimlab import Positive, Preset, Row, check_limits, number
+from claimlab import Limited, Positive, Preset, Row, number
 from mechlearn.agreement import AndMask, Mean, Rule, Statistics, XorMask
 from mechlearn.agreement.engine.streaming import stream_environment_gradients
 from mechlearn.agreement.engine.sums import RunningSums
@@ -29,7 +29,7 @@ from mechlearn_zoo.tasks.streams import same_stream
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of the measurement."""
 
     seed: int = 0
@@ -54,9 +54,6 @@ class Config:
     """Thresholds are 0, 1 / steps, ..., 1."""
     cosines: bool = False
     """Whether PCGrad, which asks the cosines of whole gradients, is measured, too."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 # Seeds 0 to 9 chose the reading of the texts, so others judge it.

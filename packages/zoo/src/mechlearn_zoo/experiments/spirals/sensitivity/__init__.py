@@ -1,6 +1,6 @@
 """What the AND-mask's success on the spirals hangs on: one setting changed at a time (thesis appendix B.2)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.spirals.sensitivity import figures, measures, needs, run
 
 EXPERIMENT = Experiment(
@@ -11,7 +11,7 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("test_accuracy", variant="variants"),
     parts=(
         Experiment(
             name="spirals-sensitivity",

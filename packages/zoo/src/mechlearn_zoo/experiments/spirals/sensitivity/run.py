@@ -123,9 +123,3 @@ def stopped(looks: Rows) -> Row:
         found: Row = {key: one[key] for key in ("validation_accuracy", "test_accuracy")}
         stopping.look(share, number(one, "validation_accuracy"), found)
     return stopping.row
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is, and the latest variant's accuracy."""
-    done = config.variants.index(str(row["variant"])) + 1
-    return done / len(config.variants), f"{row['variant']}  accuracy {number(row, 'test_accuracy'):.2f}"

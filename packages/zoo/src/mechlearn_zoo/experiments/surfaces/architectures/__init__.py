@@ -1,6 +1,6 @@
 """What changes invariant learning consistency: the algorithm, the hypothesis class, the start (paper, equations 3 and 4)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.surfaces.architectures import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("walked", start="starts", method="methods"),
 )

@@ -221,10 +221,3 @@ def accuracy(network: nn.Module, x: Tensor, y: Tensor) -> float:
     """Return the share of labels that a network gives."""
     with torch.no_grad():
         return float((network(x).argmax(1) == y).float().mean())
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    starts, methods = [str(one) for one in config.starts], [str(one) for one in config.methods]
-    done = starts.index(str(row["start"])) * len(methods) + methods.index(str(row["method"])) + 1
-    return done / (len(starts) * len(methods)), f"{row['start']}, {row['method']}  ILC {number(row, 'walked'):.2g}"

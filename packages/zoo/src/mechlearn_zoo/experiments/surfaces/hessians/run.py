@@ -14,7 +14,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from claimlab import Positive, Preset, Row, check_limits, number
+from claimlab import Limited, Positive, Preset, Row, number
 from mechlearn.surfaces import karcher_mean, proposition_3_bound, proposition_3_inconsistency
 
 CURVATURES = (0.05, 0.01)
@@ -25,7 +25,7 @@ RATIOS = tuple(10 ** (k / 8) for k in range(49))
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of the numerical check."""
 
     seed: int = 0
@@ -36,9 +36,6 @@ class Config:
     """Numbers of parameters."""
     decades: Positive = 6.0
     """Eigenvalues of a pair spread over up to this many powers of ten."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(pairs=20_000), seeds=10)}

@@ -13,7 +13,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 from torch.nn.functional import relu
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, part
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, checkpoint, part
 from mechlearn_zoo.experiments.vision.decoding import looks, networks, pictures
 from mechlearn_zoo.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
 from mechlearn_zoo.experiments.vision.decoding.simulated_voxels import SimulatedVoxels, simulated_voxels
@@ -38,7 +38,7 @@ makes of the decoded highest layer; "plain ridge" goes from voxels to pixels."""
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -77,9 +77,6 @@ class Config:
     """Steps of each search."""
     ways: Annotated[tuple[Way, ...], MinLen(1)] = ("all layers", "top layer", "with prior", "plain ridge")
     """How pictures are reconstructed."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -1,6 +1,6 @@
 """Hypothesis classes that extrapolate, with each of the three systems (thesis chapter 5, outlook)."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.worlds.equations import figures, measures, run
 
 EXPERIMENT = Experiment(
@@ -11,5 +11,5 @@ EXPERIMENT = Experiment(
     run=run.run,
     claims=claims_of(measures),
     figures=figures.figures,
-    progress=run.progress,
+    progress=progress_over("outside", arm="arms", network="networks"),
 )

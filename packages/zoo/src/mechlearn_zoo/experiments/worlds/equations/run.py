@@ -14,7 +14,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, computed, number
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, computed
 from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
 from mechlearn.losses import SquaredError
@@ -36,7 +36,7 @@ SYSTEMS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -65,9 +65,6 @@ class Config:
     """n of an unroll, and N ordinary steps after it."""
     alpha: Positive = 1.0
     """LDT's teaching coefficient."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {
@@ -212,10 +209,3 @@ def by_distilling(config: Config, arm: Arm, network: Network) -> Row:
         distillation.step(config.inner_steps)
         watched.look((round_ + 1) / config.rounds)
     return watched.row()
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    arms, networks = [str(one) for one in config.arms], [str(one) for one in config.networks]
-    done = arms.index(str(row["arm"])) * len(networks) + networks.index(str(row["network"])) + 1
-    return done / (len(arms) * len(networks)), f"{row['arm']}, {row['network']}  outside {number(row, 'outside'):.2g}"

@@ -11,7 +11,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator, Tensor, nn
 
-from claimlab import EarlyStopping, Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Saved, Share, checkpoint, part
 from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn_zoo.experiments.worlds.forward_models.boards import board
 from mechlearn_zoo.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
@@ -31,7 +31,7 @@ SOON = 5
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 400
@@ -68,9 +68,6 @@ class Config:
     """Hunts that it learns from side by side."""
     test: Annotated[int, Ge(1)] = 100
     """Hunts to test on, each time."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

@@ -15,7 +15,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator, Tensor, nn
 
-from claimlab import Positive, Preset, Row, Share, check_limits
+from claimlab import Limited, Positive, Preset, Row, Share
 from mechlearn_zoo.learners.descent import kept_steps
 from mechlearn_zoo.methods.control.returns import linear_recurrence
 from mechlearn_zoo.methods.worlds import causal_influence, influence_rewards
@@ -27,7 +27,7 @@ ARMS = ("none", "influence", "alone", "surprise")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 300
@@ -56,9 +56,6 @@ class Config:
     """Weight of influence, or surprise."""
     tested: Annotated[int, Ge(1)] = 512
     """Fresh worlds that are played at the end."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {"box": Preset(Config(), seeds=6, tolerance=2e-2)}

@@ -8,7 +8,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from claimlab import Preset, Row, Share, check_limits, computed
+from claimlab import Limited, Preset, Row, Share, computed
 from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.worlds import ModelOfOthers, mutual_information, others_losses
 from mechlearn_zoo.tasks.agents.coupling import coupled_play, true_influence
@@ -16,7 +16,7 @@ from mechlearn_zoo.tasks.streams import same_stream
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 200
@@ -27,9 +27,6 @@ class Config:
     """Recorded episodes of 20 steps for each coupling."""
     model_steps: Annotated[int, Ge(1)] = 300
     """Steps of the model of others, of 32 episodes, Adam 1e-2."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 PRESETS = {

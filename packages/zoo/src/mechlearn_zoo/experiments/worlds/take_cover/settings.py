@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, MinLen
 
-from claimlab import Positive, Preset, check_limits
+from claimlab import Limited, Positive, Preset
 
 Whole = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 300
@@ -69,9 +69,6 @@ class Config:
     film: Annotated[int, Ge(0)] = 48
     """Frames of dream and world, or of the fog, that are kept for pictures; 0 for none. In VizDoom and car racing any other
     number keeps two pictures: a frame, and what V makes of it."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 DOOM = Config(

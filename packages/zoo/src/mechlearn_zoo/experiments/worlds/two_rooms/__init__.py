@@ -1,6 +1,6 @@
 """Abstract states of two rooms, and plans through them."""
 
-from claimlab import Experiment, claims_of
+from claimlab import Experiment, claims_of, progress_over
 from mechlearn_zoo.experiments.worlds.two_rooms import figures, measures, run, settings
 
 EXPERIMENT = Experiment(
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     reproduces="Kurutach et al. 2018, figures 3 and 4, at a small size",
     presets=settings.PRESETS,
     run=run.run,
-    progress=run.progress,
+    progress=progress_over(method=run.make),
     claims=claims_of(measures),
     figures=figures.figures,
 )

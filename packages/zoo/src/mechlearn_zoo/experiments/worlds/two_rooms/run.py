@@ -148,9 +148,3 @@ def grid(config: Config, found: Abstraction) -> str:
     y, x = torch.meshgrid(*(2 * [(2 * torch.arange(SIDE) + 1) / SIDE - 1]), indexing="ij")
     points = torch.stack((x.flatten(), y.flatten(), *config.lamps * [torch.zeros(SIDE * SIDE)]), -1)
     return "".join(chr(ord("a") + state) for state in found.read(points).tolist())
-
-
-def progress(config: Config, row: Row) -> tuple[float, str]:
-    """Tell how far a seed is."""
-    names = list(make(config))
-    return (names.index(str(row["method"])) + 1) / len(names), str(row["method"])

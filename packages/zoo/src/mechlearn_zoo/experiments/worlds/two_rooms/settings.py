@@ -5,13 +5,13 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from claimlab import Positive, Preset, check_limits
+from claimlab import Limited, Positive, Preset
 
 Whole = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Limited):
     """Settings of one run."""
 
     seed: int = 100
@@ -36,9 +36,6 @@ class Config:
     """Plans from one room to the other."""
     least: Annotated[float, Ge(0)] = 0.003
     """Transitions of a lower probability are not planned with."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
     @property
     def seen(self) -> int:
