@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from mechlearn_zoo.tasks.simulators import version_of
+from mechlearn_zoo.tasks.caching import version_of
 
 
 def digest(*arrays, decimals=3):

@@ -167,3 +167,8 @@ def test_a_folder_may_be_a_text(tmp_path):
     assert len(made) == 1
     with pytest.raises(TypeError, match=r"`cache` should be the path of a file or folder. Found 3"):
         caching.cached(3, "world", make)
+
+
+def test_versions_of_what_is_and_what_is_not_there():
+    assert caching.version_of("numpy")[0].isdigit()
+    assert caching.version_of("no-such-package-anywhere") == ""

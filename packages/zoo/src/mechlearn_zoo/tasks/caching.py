@@ -12,6 +12,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from multiprocessing import current_process
 from pathlib import Path
 
@@ -19,7 +21,6 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from mechlearn.arguments import check_path
-from mechlearn_zoo.tasks.simulators import version_of
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -136,3 +137,11 @@ def _write(path: Path, arrays: Arrays) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def version_of(package: str) -> str:
+    """Return the installed version of a package, "" where there is none: part of what a cached world depends on."""
+    try:
+        return installed(package)
+    except PackageNotFoundError:
+        return ""

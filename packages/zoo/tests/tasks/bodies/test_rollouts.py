@@ -11,12 +11,6 @@ SIMULATED = all(find_spec(name) for name in ("gymnasium", "mujoco", "imageio"))
 needs_simulator = pytest.mark.skipif(not SIMULATED, reason="gymnasium, mujoco or imageio is not installed")
 
 
-def test_a_missing_simulator_is_named(monkeypatch):
-    monkeypatch.setattr(rollouts, "find_spec", lambda name: None if name == "imageio" else object())
-    with pytest.raises(ImportError, match=r"Found no imageio\. Run `pip install"):
-        collect("Swimmer", "always", seed=0, count=1)
-
-
 @needs_simulator
 def test_examples_do_not_depend_on_the_number_of_processes_nor_of_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -191,17 +191,14 @@ def word_vectors(
         smoothing: the exponent of context counts.
 
     Raises:
-        ImportError: scipy is missing.
         ValueError: settings below 1, or fewer words than numbers a vector takes.
     """
     for name, value in {"size": size, "window": window, "minimum": minimum}.items():
         check_whole(name, value, 1)
     check_positive("smoothing", smoothing)
-    try:
-        from scipy.sparse import coo_matrix, diags  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # an extra's
-        from scipy.sparse.linalg import svds  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError("Word vectors need scipy's sparse SVD. It was not found: pip install mechlearn-zoo.") from error
+    from scipy.sparse import coo_matrix, diags  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # slow to load
+    from scipy.sparse.linalg import svds  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
+
     counted = Counter(word for stream in streams for word in stream)
     words = sorted((word for word, count in counted.items() if count >= minimum), key=lambda word: (-counted[word], word))
     if len(words) <= size:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
+from gymnasium.vector import AutoresetMode, VectorEnv
 from torch import Generator, Tensor
 
 from mechlearn.arguments import (
@@ -40,11 +41,6 @@ PAPER = Paper(
     "a step of M instead of a step of the world",
 )
 
-try:  # gymnasium is an extra; without it populations dream as before
-    from gymnasium.vector import AutoresetMode, VectorEnv
-except ImportError:  # pragma: no cover
-    AutoresetMode, VectorEnv = None, object
-
 
 class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneralTypeIssues]
     """M's dreams as a gymnasium VectorEnv: observations are [z, h], a dream that ended starts anew in the next step.
@@ -57,12 +53,11 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         actions: "box" for numbers in [-1, 1]; "discrete" for positions, given to M one-hot.
 
     Raises:
-        ImportError: gymnasium is not installed.
         TypeError: arguments of another kind.
         ValueError: numbers out of range, or neither ends nor a horizon.
     """
 
-    metadata: dict[str, Any] = {"autoreset_mode": None if AutoresetMode is None else AutoresetMode.NEXT_STEP}  # noqa: RUF012
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(
         self,
@@ -72,8 +67,6 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         generator: Generator,
         actions: Literal["box", "discrete"] = "box",
     ) -> None:
-        if AutoresetMode is None:
-            raise ImportError("A Dream is a gymnasium VectorEnv. Found no gymnasium. Run `pip install mechlearn-zoo`.")
         check_kind("world", world, DreamWorld, "a DreamWorld")
         check_whole("dreams", dreams, 1)
         check_generator("generator", generator)

@@ -34,16 +34,10 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
 
     Observations are a Box without bounds, actions Discrete or a Box, of float32. A reset without a seed begins other episodes
     than the one before, as gymnasium has it; one seed is for all of them.
-
-    Raises:
-        ImportError: gymnasium is not installed.
     """
-    try:
-        from gymnasium import spaces  # noqa: PLC0415 # an extra
-        from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: PLC0415
-        from gymnasium.vector.utils import batch_space  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError("A VectorEnv needs gymnasium, which is not installed. Run `pip install mechlearn-zoo`.") from error
+    from gymnasium import spaces  # noqa: PLC0415 # slow to load
+    from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: PLC0415
+    from gymnasium.vector.utils import batch_space  # noqa: PLC0415
 
     class Face(VectorEnv[Any, Any, Any]):
         metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  # gymnasium's way

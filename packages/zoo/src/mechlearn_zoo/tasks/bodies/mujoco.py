@@ -83,7 +83,6 @@ def mujoco(
 
     Raises:
         ValueError: an unknown environment or bonus.
-        ImportError: gymnasium, mujoco or imageio is not installed, and the data are not in the cache.
     """
     if environment not in ENVIRONMENTS:
         raise ValueError(f"`environment` should be one of {', '.join(ENVIRONMENTS)}. Found {environment!r}.")

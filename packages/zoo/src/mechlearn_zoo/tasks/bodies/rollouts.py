@@ -2,7 +2,6 @@
 
 from functools import cache, partial
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -67,12 +66,10 @@ def collect(
         on_progress: told after every example: how many are done, of how many.
 
     Raises:
-        ImportError: gymnasium, mujoco or imageio is not installed.
         ValueError: an unknown environment or bonus.
     """
     check_one_of("environment", environment, ENVIRONMENTS)
     check_one_of("alive_bonus", alive_bonus, ALIVE_BONUSES)
-    _require()
     sample = partial(simulate, environment, alive_bonus)
     drawn = draw_many(sample, count, seed, processes=processes, on_progress=on_progress)
     return Rollout(*(np.stack(column) for column in zip(*drawn.items, strict=True)))
@@ -105,12 +102,10 @@ def make_environment(environment: Environment, alive_bonus: AliveBonus) -> Any: 
     """Return an environment that goes on whatever happens, without Gymnasium's wrappers; made once a process.
 
     Raises:
-        ImportError: gymnasium, mujoco or imageio is not installed.
         ValueError: an unknown environment or bonus.
     """
     check_one_of("environment", environment, ENVIRONMENTS)
     check_one_of("alive_bonus", alive_bonus, ALIVE_BONUSES)
-    _require()
     gymnasium, mujoco = (import_module(name) for name in ("gymnasium", "mujoco"))
     options: dict[str, Any] = {}
     if environment in FALLS:
@@ -128,12 +123,3 @@ def make_environment(environment: Environment, alive_bonus: AliveBonus) -> Any: 
 
 def _hush(warning: object) -> None:
     del warning
-
-
-def _require() -> None:
-    missing = [name for name in ("gymnasium", "mujoco", "imageio") if find_spec(name) is None]
-    if missing:
-        found = " and no ".join(missing)
-        raise ImportError(
-            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {found}. Run `pip install mechlearn-zoo`."
-        )

@@ -127,7 +127,6 @@ class Simulation(Generic[S]):
             on_progress: told after every episode; `mechlearn_zoo.tasks.generation.progress_bar` makes one.
 
         Raises:
-            ImportError: pymunk is not installed and the episodes are not in the cache.
             RuntimeError: an episode was rejected too often.
             ValueError: a count below 1 or a seed below 0.
         """

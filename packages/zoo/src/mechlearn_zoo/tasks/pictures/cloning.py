@@ -6,14 +6,15 @@ levels are many, with one state each, and no level is in two parts.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float32, Int64, UInt8
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 FORMAT = "mechlearn cloning 1"
@@ -65,7 +66,7 @@ def write(recording: Recording, path: Path) -> None:
     }
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        _safetensors("safetensors.torch").save_file(tensors, temporary, metadata={**recording.about, "format": FORMAT})
+        save_file(tensors, temporary, metadata={**recording.about, "format": FORMAT})
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -78,7 +79,7 @@ def read(path: Path) -> Recording:
         ValueError: there is no such file, it is damaged, or it holds something else.
     """
     try:
-        with _safetensors().safe_open(path, framework="pt") as file:
+        with safe_open(path, framework="pt") as file:
             about: Mapping[str, str] = file.metadata() or {}
             tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
         if about.get("format") != FORMAT:
@@ -123,13 +124,6 @@ def _problem(recording: Recording) -> str:
         if not bool(((total - 1).abs() < 1e-3).all()):
             return f"Each policy should add up to 1. Found {total[(total - 1).abs().argmax()].item():g} in {name}."
     return ""
-
-
-def _safetensors(module: str = "safetensors") -> Any:  # noqa: ANN401  # an optional package
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise ValueError("Recordings are safetensors files. Found no safetensors; pip install mechlearn-zoo.") from None
 
 
 def by_level(states: States) -> list[Int64[Tensor, " m"]]:

@@ -30,7 +30,6 @@ def digits(seed: int, train: int = 1000, validation: int = 297, test: int = 500)
         Images of shape (b, 1, 8, 8) with floats in [0, 1], labels 0 to 9.
 
     Raises:
-        ImportError: scikit-learn is not installed.
         ValueError: sizes below 1, or more examples than the 1797 there are.
     """
     sizes = (train, validation, test)
@@ -43,16 +42,8 @@ def digits(seed: int, train: int = 1000, validation: int = 297, test: int = 500)
 
 
 def digits_in_order() -> tuple[Float[Tensor, "1797 1 8 8"], Int[Tensor, "1797"]]:
-    """Return all images and labels as the file has them.
+    """Return all images and labels as the file has them."""
+    from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # slow to load
 
-    Raises:
-        ImportError: scikit-learn is not installed.
-    """
-    try:
-        from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError(
-            "The digits ship with scikit-learn, which was not found. Install it: pip install mechlearn-zoo."
-        ) from error
     x, y = cast("tuple[np.ndarray, np.ndarray]", load_digits(return_X_y=True))
     return torch.from_numpy(x / 16).float().reshape(-1, 1, 8, 8), torch.from_numpy(y).long()

@@ -22,17 +22,9 @@ WARDS = 8
 
 
 def all_cells() -> tuple[Float[Tensor, "569 30"], Int[Tensor, "569"]]:
-    """Return the table, standardised, and 1 where a tumour is malignant.
+    """Return the table, standardised, and 1 where a tumour is malignant."""
+    from sklearn.datasets import load_breast_cancer  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # slow to load
 
-    Raises:
-        ImportError: scikit-learn is not installed.
-    """
-    try:
-        from sklearn.datasets import load_breast_cancer  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError(
-            "The cells ship with scikit-learn, which was not found. Install it: pip install mechlearn-zoo."
-        ) from error
     x, y = cast("tuple[np.ndarray, np.ndarray]", load_breast_cancer(return_X_y=True))
     columns = torch.from_numpy(x)
     return ((columns - columns.mean(0)) / columns.std(0)).float(), torch.from_numpy(1 - y).long()

@@ -51,7 +51,6 @@ def coded_digits(seed: int, sites: int, rows: int, writing: Writing = PLAIN, tes
         test: rows of the site with another code.
 
     Raises:
-        ImportError: scikit-learn is not installed.
         ValueError: more rows than there are digits.
     """
     generator = Generator().manual_seed(seed)

@@ -24,7 +24,6 @@ def writers(seed: int, new: int = 3, height: float = 0.0) -> SiteTable:
         height: of a code of each writer's own in the corners; 0: nothing is planted.
 
     Raises:
-        ImportError: scikit-learn is not installed.
         ValueError: fewer than one new writer, or fewer than two others.
     """
     if not 1 <= new <= WRITERS - 2:

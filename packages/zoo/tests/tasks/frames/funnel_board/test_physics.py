@@ -1,5 +1,4 @@
 import math
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -80,12 +79,6 @@ def test_frames_are_every_third_step_and_show_the_end():
 
 def test_the_label_is_the_platform_below():
     assert [simulate(FINE, empty(x)).platform for x in (-3.75, -1.25, 1.25, 3.75)] == [0, 1, 2, 3]
-
-
-def test_without_pymunk_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pymunk", None)
-    with pytest.raises(ImportError, match=r"needs pymunk.*pip install mechlearn-zoo"):
-        simulate(FINE, empty())
 
 
 def test_a_ball_that_is_thrown_goes_sideways_and_falls_as_one_that_is_dropped():

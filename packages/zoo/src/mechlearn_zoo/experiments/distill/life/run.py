@@ -245,10 +245,8 @@ def run(config: Config) -> Iterator[Row]:
 
 def search(config: Config, method: Method, count: int, data: LifeData, row: Row) -> Iterator[Row]:
     """Search a method's settings by tree-structured Parzen estimators; what counts is accuracy on held-out boards."""
-    try:
-        import optuna  # noqa: PLC0415 # an extra, which only this search needs
-    except ImportError as error:
-        raise ImportError("The search needs optuna, which is not installed. Run `pip install mechlearn-zoo`.") from error
+    import optuna  # noqa: PLC0415 # slow to load
+
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=config.seed))
     for number_ in range(config.trials):

@@ -56,14 +56,10 @@ def glyphs(
 @cache
 def _drawn(characters: str, size: int) -> Tensor:
     """Return every character in every font at three heights, (characters, drawings, size, size)."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  # an extra's
-        from matplotlib.ft2font import FT2Font  # noqa: PLC0415
-        from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError(
-            "Letters are drawn with pillow in matplotlib's fonts. One was not found: pip install mechlearn-zoo."
-        ) from error
+    import matplotlib as mpl  # noqa: PLC0415  # slow to load
+    from matplotlib.ft2font import FT2Font  # noqa: PLC0415
+    from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415
+
     folder = Path(mpl.get_data_path()) / "fonts" / "ttf"
     drawable = [FT2Font(str(folder / f"{name}.ttf")).get_char_index for name in FONTS]
     lacking = "".join(one for one in characters if not all(index(ord(one)) for index in drawable))

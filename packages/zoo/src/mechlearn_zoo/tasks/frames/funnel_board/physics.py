@@ -19,7 +19,6 @@ from mechlearn_zoo.tasks.frames.funnel_board.geometry import (
 )
 from mechlearn_zoo.tasks.frames.funnel_board.presets import FunnelBoardSettings
 from mechlearn_zoo.tasks.generation import Rejected
-from mechlearn_zoo.tasks.simulators import import_pymunk
 
 if TYPE_CHECKING:
     from pymunk import Body, Space
@@ -39,9 +38,6 @@ def simulate(settings: FunnelBoardSettings, board: Board) -> Fall | Rejected:
 
     Returns:
         The fall, or why it may not be used: "timed out", "left the board" or "missed the platforms".
-
-    Raises:
-        ImportError: pymunk is not installed.
     """
     recording, (space, ball) = settings.recording, _build(settings, board)
     path, landed = [_position(ball)], False
@@ -82,7 +78,9 @@ def thrown(
 
 
 def _build(settings: FunnelBoardSettings, board: Board) -> "tuple[Space, Body]":
-    pymunk, physics, radius = import_pymunk(), settings.physics, settings.geometry.ball_radius
+    import pymunk  # noqa: PLC0415 # slow to load: only making new worlds needs it
+
+    physics, radius = settings.physics, settings.geometry.ball_radius
     space = pymunk.Space()
     space.gravity = (0.0, -physics.gravity)
     # Chipmunk's own slop, 0.1, is meant for units of a pixel; Box2D's is 0.005 units.

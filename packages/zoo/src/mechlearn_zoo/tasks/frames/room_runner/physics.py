@@ -12,7 +12,6 @@ from jaxtyping import Bool, Float
 from mechlearn_zoo.tasks.frames.room_runner.buildings import Building, Room
 from mechlearn_zoo.tasks.frames.room_runner.presets import RoomRunnerSettings, RunnerPhysics
 from mechlearn_zoo.tasks.generation import Rejected
-from mechlearn_zoo.tasks.simulators import import_pymunk
 
 if TYPE_CHECKING:
     from pymunk import Body, Space
@@ -37,9 +36,6 @@ def simulate(
     Returns:
         The runner's centre at every frame, in cells; or "timed out" where it did not arrive, "left the building" where noise
         threw it through a wall to the outside.
-
-    Raises:
-        ImportError: pymunk is not installed.
     """
     physics, recording = settings.physics, settings.recording
     space, runner = _build(building)
@@ -89,7 +85,8 @@ def _push(physics: RunnerPhysics, runner: "Body", room: Room, force: float, gene
 
 
 def _build(building: Building) -> "tuple[Space, Body]":
-    pymunk = import_pymunk()
+    import pymunk  # noqa: PLC0415 # slow to load: only making new worlds needs it
+
     space = pymunk.Space()
     space.collision_slop = 0.005  # Chipmunk's own, 0.1, is meant for units of a pixel
     for x, y, width, height in wall_boxes(building.horizontal, building.vertical):
