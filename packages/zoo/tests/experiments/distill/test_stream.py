@@ -49,7 +49,7 @@ def test_sub_tasks_differ_and_that_of_fresh_students_is_none_of_them():
 def a_lesson(chosen):
     student = stream.make_student(chosen, torch.Generator().manual_seed(0))
     teacher = stream.UnitsTeacher(stream.relu_mlp((4, 6, 4), torch.Generator().manual_seed(1)), {"0": 4})
-    return stream.Lesson(student, teacher, ["0"], stream.label_loss, 10.0)
+    return stream.Lesson(student, teacher, ["0"], stream.binary_loss, 10.0)
 
 
 def test_a_fresh_student_leaves_the_teacher_as_it_is():

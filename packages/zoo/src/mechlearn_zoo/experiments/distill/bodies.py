@@ -8,14 +8,13 @@ from typing import Annotated, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch import nn
 
 from claimlab import Limited, Positive, Row, Rows, Saved
 from mechlearn.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
-from mechlearn_zoo.experiments.distill.training import Count, Counts, now_and_then
+from mechlearn_zoo.experiments.distill.training import Count, Counts, label_loss, now_and_then
 from mechlearn_zoo.nn.convolutions import trajectory_network
 from mechlearn_zoo.tasks.bodies.mujoco import Sizes, mujoco
 from mechlearn_zoo.tasks.bodies.quantiles import BINS, bin_errors
@@ -140,11 +139,6 @@ def make_distillation(
         torch.optim.Adam(teacher.parameters(), config.meta_lr, betas=(printed.meta_beta1, 0.999)),
         generator,
     )
-
-
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each example."""
-    return cross_entropy(prediction, y, reduction="none")
 
 
 class Look(NamedTuple):

@@ -8,13 +8,33 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from mechlearn_zoo.learners.descent import descend
+from mechlearn_zoo.tasks.privileged import Part
 
 Count = Annotated[int, Ge(1)]
 """A setting that counts something: steps, examples, units."""
 
 Counts = Annotated[tuple[Count, ...], MinLen(1)]
 """Some of these."""
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each example."""
+    return cross_entropy(prediction, y, reduction="none")
+
+
+def binary_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the same of a single logit (n, 1)."""
+    return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
+
+
+@torch.no_grad()
+def accuracy(student: nn.Module, examples: Part) -> float:
+    """Return how often a student's single logit has the sign of the label."""
+    return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
 
 
 def ordinary_steps(
@@ -36,10 +56,7 @@ def ordinary_steps(
         done: how many were taken before.
     """
     for step in range(done + 1, steps + 1):
-        rows = next(batches)
-        optimizer.zero_grad()
-        losses(rows).mean().backward()
-        optimizer.step()
+        descend(optimizer, losses(next(batches)).mean())
         if step % every == 0:
             yield step
 

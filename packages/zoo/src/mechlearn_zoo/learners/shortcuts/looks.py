@@ -4,10 +4,11 @@ Held-out environments are those of `SpiralsData.validation`, which nothing train
 own, as test examples have. A look is a pass without gradients; it draws nothing and changes nothing of the training.
 """
 
-from torch import nn, no_grad
+from torch import nn
 
 from claimlab import EarlyStopping, Row, Scalar
-from mechlearn_zoo.tasks.boards.spirals import SpiralsData, Split
+from mechlearn_zoo.learners.spirals.training import accuracy
+from mechlearn_zoo.tasks.boards.spirals import SpiralsData
 
 SOLVED = 0.95
 """Test accuracy at which a board counts as solved."""
@@ -36,21 +37,15 @@ class Looks:
     def after(self, step: int, model: nn.Module) -> None:
         """Look at a network after a step, where a look is due."""
         if step % self.every == 0 or step == self.steps:
-            self.accuracy = accuracy_of(model, self.data.test)
+            self.accuracy = accuracy(model, self.data.test)
             if self.solved_at is None and self.accuracy >= SOLVED:
                 self.solved_at = step
         share = step / self.steps
         if self.stopping.due(share):
-            found: Row = {"accuracy": accuracy_of(model, self.data.test)}
-            self.stopping.look(share, accuracy_of(model, self.data.validation), found)
+            found: Row = {"accuracy": accuracy(model, self.data.test)}
+            self.stopping.look(share, accuracy(model, self.data.validation), found)
 
 
 def outcome(looks: Looks, **others: Scalar) -> Row:
     """Return a training's row: its accuracy at the end and when it solved the board, other numbers, and where it is stopped."""
     return {"accuracy": looks.accuracy, "solved_at": looks.solved_at, **others, **looks.stopping.row}
-
-
-def accuracy_of(model: nn.Module, split: Split) -> float:
-    """Return a model's accuracy."""
-    with no_grad():
-        return float(((model(split.x)[:, 0] > 0) == (split.y > 0.5)).float().mean())

@@ -44,9 +44,3 @@ def after_step(model: nn.Module, record: Record, method: Method, lr: float) -> N
     """Decay what was masked."""
     if method.decay:
         decay(model, record, lr, method.decay)
-
-
-def kept(record: Record, model: nn.Module) -> float:
-    """Return the share of all components that survived."""
-    sizes = {name: parameter.numel() for name, parameter in model.named_parameters()}
-    return sum(share * sizes[name] for name, share in record.share_by_parameter.items()) / sum(sizes.values())

@@ -15,8 +15,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from claimlab import Positive, Row, check_limits
 from mechlearn.nn.perceptrons import mlp
+from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.learners.shortcuts.looks import Looks, outcome
-from mechlearn_zoo.learners.shortcuts.methods import Method, after_step, agreement_of, kept
+from mechlearn_zoo.learners.shortcuts.methods import Method, after_step, agreement_of
 from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 from mechlearn_zoo.tasks.streams import same_stream
 
@@ -114,7 +115,7 @@ def train(config: Training, board: Board, method: Method, control: bool = False)
         optimizer.zero_grad()
         losses = cross_entropy(model(x)[:, 0], y, reduction="none")
         record = agreement.backward(losses, environments)
-        shares += kept(record, model)
+        shares += survivors(record.share_by_parameter, model)
         if control and record.masks is not None:
             masks = shuffled(record.masks, generator)
             record = record._replace(masks=masks)

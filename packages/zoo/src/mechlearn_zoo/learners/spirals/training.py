@@ -18,6 +18,7 @@ from torch.optim.lr_scheduler import MultiStepLR
 from claimlab import Positive, Saved, Share, check_limits
 from mechlearn.agreement import Agreement, Rule
 from mechlearn.nn.perceptrons import Init, mlp
+from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 from mechlearn_zoo.tasks.streams import same_stream
 
@@ -181,7 +182,7 @@ def train(
                 add_l1(model, config.l1)
             optimizer.step()
             scheduler.step()
-            window.append((float(record.losses.mean()), accuracy_of(logits, y), share(record.share_by_parameter, model)))
+            window.append((float(record.losses.mean()), accuracy_of(logits, y), survivors(record.share_by_parameter, model)))
             if step % every == 0 or step == steps:
                 yield Progress(step, *np.mean(window, axis=0).tolist())
                 window.clear()
@@ -205,12 +206,6 @@ def add_l1(model: nn.Module, strength: float) -> None:
     for parameter in model.parameters():
         assert parameter.grad is not None  # every parameter of the network is reached
         parameter.grad += strength * parameter.detach().sign()
-
-
-def share(survivors: dict[str, float], model: nn.Module) -> float:
-    """Return the share of all the model's components that survived."""
-    sizes = {name: parameter.numel() for name, parameter in model.named_parameters()}
-    return sum(survivors[name] * sizes[name] for name in survivors) / sum(sizes.values())
 
 
 def accuracy_of(logits: Tensor, labels: Tensor) -> float:

@@ -16,6 +16,7 @@ from mechlearn.integrations.findings import halves
 from mechlearn_zoo.experiments.agreement.cockpit_sources.data import KINDS, Source, conflicting, sources, spoiled
 from mechlearn_zoo.experiments.agreement.cockpit_sources.models import PICTURES, TEXT, losses_of, model_of
 from mechlearn_zoo.experiments.agreement.cockpit_sources.numbers import standardised
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.streams import stream
 
 RUNS = ("none", "conflict", *KINDS)
@@ -134,9 +135,7 @@ def _watched(config: Config, architecture: str, kind: str) -> Iterator[Row]:
     for _ in range(config.steps):
         x, y, ids = own.batch(config.rows)
         watch.step(x, y, environments=ids)
-        optimizer.zero_grad()
-        losses_of(model, x, y).mean().backward()
-        optimizer.step()
+        descend(optimizer, losses_of(model, x, y).mean())
     named = {str(name) for half in halves(watch.history) for name in half.against()}
     fights = [{str(one) for one in pair} for half in halves(watch.history) for pair in half.fighting()]
     names = list(own.sources)

@@ -35,6 +35,7 @@ from mechlearn_zoo.experiments.agreement.coinrun.optimisers import (
 )
 from mechlearn_zoo.experiments.agreement.coinrun.textured_grid.levels import World
 from mechlearn_zoo.experiments.agreement.coinrun.textured_grid.recording import record
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.pictures import cloning
 from mechlearn_zoo.tasks.pictures.cloning import Recording
 
@@ -157,9 +158,7 @@ def train(config: Config, settings: Settings, data: Recording, seed: int, measur
         for level in torch.randperm(len(places), generator=generator).tolist():
             chosen = places[level][torch.randperm(len(places[level]), generator=generator)[: config.batch]]
             loss = divergence(network, data.train, chosen).mean()
-            optimizer.zero_grad()
-            (loss if settings.decoupled else loss + half_square(network, settings.weight_decay)).backward()
-            optimizer.step()
+            descend(optimizer, loss if settings.decoupled else loss + half_square(network, settings.weight_decay))
             total += loss.item()
         scheduler.step()
         test = evaluate(network, data.test) if measure_test else float("nan")

@@ -15,7 +15,8 @@ from mechlearn.agreement import Agreement, AndMask, GradDrop, Grokfast, Mean, Ru
 from mechlearn.agreement.torchjd import aggregate
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.penalties import cagrad, gaf, pcgrad
-from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, Table, accuracy, batches, look, table
+from mechlearn_zoo.experiments.agreement.conflict_codes.tables import Sites, Table, batches, look, table
+from mechlearn_zoo.learners.evaluation import accuracy
 from mechlearn_zoo.tasks.pictures.digits import CLASSES
 from mechlearn_zoo.tasks.streams import stream
 

@@ -11,7 +11,8 @@ from torch.nn.functional import cross_entropy
 
 from claimlab import EarlyStopping, Positive, Row, check_limits
 from mechlearn.nn.perceptrons import mlp
-from mechlearn_zoo.learners.shortcuts.methods import Method, after_step, agreement_of, kept
+from mechlearn_zoo.learners.evaluation import accuracy, survivors
+from mechlearn_zoo.learners.shortcuts.methods import Method, after_step, agreement_of
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, TOTAL, digits
 from mechlearn_zoo.tasks.streams import stream
 from mechlearn_zoo.tasks.tables.codes import Writing, coded, coded_digits
@@ -90,7 +91,7 @@ def train(config: Sites, data: Table, method: Method) -> Row:
     for step, (x, y) in enumerate(batches(config, data), 1):
         optimizer.zero_grad()
         record = agreement.backward(cross_entropy(model(x), y, reduction="none"), ids)
-        shares += kept(record, model)
+        shares += survivors(record.share_by_parameter, model)
         optimizer.step()
         after_step(model, record, method, config.learning_rate)
         look(stopping, step / config.steps, model, data)
@@ -102,9 +103,3 @@ def look(stopping: EarlyStopping, share: float, model: nn.Module, data: Table) -
     if stopping.due(share):
         found = accuracy(model, data.test_x, data.test_y)
         stopping.look(share, accuracy(model, data.validation_x, data.validation_y), {"accuracy": found})
-
-
-def accuracy(model: nn.Module, x: Tensor, y: Tensor) -> float:
-    """Return the share of labels that a model gives."""
-    with torch.no_grad():
-        return float((model(x).argmax(1) == y).float().mean())

@@ -21,6 +21,7 @@ from mechlearn.nn.perceptrons import mlp
 from mechlearn_zoo.experiments.agreement.label_noise.clipping import clipped_mean
 from mechlearn_zoo.experiments.agreement.label_noise.run import mislabelled
 from mechlearn_zoo.experiments.agreement.per_example import batches
+from mechlearn_zoo.learners.evaluation import accuracy
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, digits
 from mechlearn_zoo.tasks.pictures.images import Images
 from mechlearn_zoo.tasks.streams import same_stream
@@ -130,12 +131,6 @@ def train(config: Config, images: Images, method: Combination) -> Iterator[tuple
             yield epoch, model
 
 
-def accuracy(model: nn.Module, images: Images) -> float:
-    """Return the share of images to which a model gives their labels."""
-    with torch.no_grad():
-        return float((model(images.x.flatten(1)).argmax(1) == images.y).float().mean())
-
-
 def run(config: Config) -> Iterator[Row]:
     """Yield learning curves of every method on both boards; `fitted` is of the labels that are not the true ones."""
     data = digits(config.seed, train=config.examples)
@@ -149,7 +144,7 @@ def run(config: Config) -> Iterator[Row]:
                     "board": board,
                     "method": name,
                     "epoch": epoch,
-                    "fitted": accuracy(model, wrong),
-                    "validation_accuracy": accuracy(model, data.validation),
-                    "test_accuracy": accuracy(model, data.test),
+                    "fitted": accuracy(model, wrong.x.flatten(1), wrong.y),
+                    "validation_accuracy": accuracy(model, data.validation.x.flatten(1), data.validation.y),
+                    "test_accuracy": accuracy(model, data.test.x.flatten(1), data.test.y),
                 }

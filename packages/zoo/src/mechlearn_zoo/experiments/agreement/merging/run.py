@@ -16,6 +16,7 @@ from mechlearn.functional import call
 from mechlearn.nn.perceptrons import mlp
 from mechlearn.params import Params, add_scaled, parameters_of
 from mechlearn.penalties import cagrad
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, digits
 from mechlearn_zoo.tasks.pictures.images import Images
 from mechlearn_zoo.tasks.streams import stream
@@ -139,9 +140,7 @@ def train(model: nn.Module, rows: Images, steps: int, config: Config, generator:
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     for _ in range(steps):
         chosen = torch.randint(len(rows.y), (32,), generator=generator)
-        optimizer.zero_grad()
-        cross_entropy(model(rows.x[chosen].flatten(1)), rows.y[chosen]).backward()
-        optimizer.step()
+        descend(optimizer, cross_entropy(model(rows.x[chosen].flatten(1)), rows.y[chosen]))
 
 
 def accuracy(model: nn.Module, params: Params, rows: Images) -> float:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from mechlearn.distill import GatedSquaredError
 from mechlearn.distill.examples.streams import Stream
 from mechlearn_zoo.experiments.distill.ablations.variants import Trial
-from mechlearn_zoo.experiments.distill.bodies import Training, label_loss, make_teacher
-from mechlearn_zoo.experiments.distill.training import ordinary_steps
+from mechlearn_zoo.experiments.distill.bodies import Training, make_teacher
+from mechlearn_zoo.experiments.distill.training import label_loss, ordinary_steps
 from mechlearn_zoo.nn.convolutions import trajectory_network
 from mechlearn_zoo.tasks.bodies.quantiles import BINS
 from mechlearn_zoo.tasks.bodies.rollouts import STEPS

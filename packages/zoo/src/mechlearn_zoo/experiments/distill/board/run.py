@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import Ge, MinLen
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, checkpoint, computed
 from mechlearn.agreement import Agreement, AndMask, Mean
@@ -24,7 +23,7 @@ from mechlearn.schedules import Linear
 from mechlearn.skips import Dynamics, Greedy, match, rollout
 from mechlearn_zoo.experiments.distill.board.boards import Falls, Part, draw
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
-from mechlearn_zoo.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.experiments.distill.training import Count, label_loss, now_and_then, ordinary_steps, rounds_of
 from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo"]
@@ -210,11 +209,6 @@ def _steps(config: Config, method: Method, falls: Falls, model: CodePerceptron |
         generator,
     )
     yield from rounds_of(distillation.step, config.rounds, config.inner_steps)
-
-
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each example."""
-    return cross_entropy(prediction, y, reduction="none")
 
 
 def accuracy(student: nn.Module, part: Part) -> float:

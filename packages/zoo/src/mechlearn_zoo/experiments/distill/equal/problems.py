@@ -6,11 +6,11 @@ from typing import Literal
 
 import torch
 from torch import Generator, Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from mechlearn.distill import OUTPUT, GatedSquaredError, HiddenSquaredError, KullbackLeibler, TeachingLoss, UnitsTeacher
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill import bodies
+from mechlearn_zoo.experiments.distill.training import label_loss
 from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, noisy_labels
 from mechlearn_zoo.tasks.boards.xor import xor
 from mechlearn_zoo.tasks.bodies.quantiles import BINS, bin_errors
@@ -68,11 +68,6 @@ class Problem:
         """Return a student's mean error."""
         with torch.no_grad():
             return float(self.error(student(part.x), part.y).mean())
-
-
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each example."""
-    return cross_entropy(prediction, y, reduction="none")
 
 
 def make_problem(task: Task, seed: int, scale: bodies.Scale = "quick") -> Problem:

@@ -10,7 +10,9 @@ from mechlearn.distill import Distillation, Examples, Lesson, Unrolling, split_r
 from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.equal.counting import operations
-from mechlearn_zoo.experiments.distill.equal.problems import TEACHER, Problem, label_loss
+from mechlearn_zoo.experiments.distill.equal.problems import TEACHER, Problem
+from mechlearn_zoo.experiments.distill.training import label_loss
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.methods.privileged import (
     FutureScores,
     auxiliary_loss,
@@ -128,9 +130,7 @@ def train(
     one = operations(lambda: _descend(loss(rows)))
     steps = max(looks, int((budget * unit - spent) / one))
     for step in range(1, steps + 1):
-        optimizer.zero_grad()
-        loss(next(batches)).backward()
-        optimizer.step()
+        descend(optimizer, loss(next(batches)))
         if step * looks // steps > (step - 1) * looks // steps:
             yield learner, (spent + step * one) / unit
 
@@ -193,9 +193,7 @@ def _teacher_logits(problem: Problem, setting: Setting, generator: Generator, bu
 
     def step() -> None:
         rows = next(batches)
-        optimizer.zero_grad()
-        label_loss(network(privileged[rows]), y[rows]).mean().backward()
-        optimizer.step()
+        descend(optimizer, label_loss(network(privileged[rows]), y[rows]).mean())
 
     def logits() -> Tensor:
         with torch.no_grad():

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from claimlab import Saved
 from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
-from mechlearn_zoo.experiments.distill.bodies import Training, label_loss
-from mechlearn_zoo.experiments.distill.training import ordinary_steps
+from mechlearn_zoo.experiments.distill.bodies import Training
+from mechlearn_zoo.experiments.distill.training import label_loss, ordinary_steps
 from mechlearn_zoo.tasks.privileged import Part
 from mechlearn_zoo.tasks.streams import same_stream
 

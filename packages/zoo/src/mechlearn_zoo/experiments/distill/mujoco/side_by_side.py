@@ -17,10 +17,10 @@ from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.nn.stacks import Stack, StackedAdam
 from mechlearn_zoo.experiments.distill import bodies
-from mechlearn_zoo.experiments.distill.bodies import Look, Training, label_loss
+from mechlearn_zoo.experiments.distill.bodies import Look, Training
 from mechlearn_zoo.experiments.distill.measured import Measured
 from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting
-from mechlearn_zoo.experiments.distill.training import now_and_then
+from mechlearn_zoo.experiments.distill.training import label_loss, now_and_then
 from mechlearn_zoo.tasks.bodies.quantiles import bin_errors
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 from mechlearn_zoo.tasks.streams import same_stream

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, NamedTuple
 import torch
 from annotated_types import Ge, MinLen
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from claimlab import Positive, Preset, Row, Share, check_limits, number, part
 from mechlearn.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, Target, Unrolling, split_rows
@@ -19,7 +18,15 @@ from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
 from mechlearn_zoo.experiments.distill.noisy_labels.calibration import calibration, calibration_error
-from mechlearn_zoo.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.experiments.distill.training import (
+    Count,
+    Counts,
+    check_split,
+    label_loss,
+    now_and_then,
+    ordinary_steps,
+    rounds_of,
+)
 from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData, noisy_labels
 from mechlearn_zoo.tasks.privileged import Part
 from mechlearn_zoo.tasks.streams import stream
@@ -109,11 +116,6 @@ class Teacher(nn.Module):
     def forward(self, privileged: Tensor) -> Target:
         """Return the targets (b, 4)."""
         return Target(self.network(privileged))
-
-
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each example."""
-    return cross_entropy(prediction, y, reduction="none")
 
 
 def entropy(prediction: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import MinLen
 from torch import Generator, Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from claimlab import Positive, Preset, Row, Share, check_limits, part
 from mechlearn.agreement import AndMask, combine
@@ -29,7 +28,7 @@ from mechlearn.distill import (
 from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
-from mechlearn_zoo.experiments.distill.training import Count, check_split, ordinary_steps
+from mechlearn_zoo.experiments.distill.training import Count, accuracy, binary_loss, check_split, ordinary_steps
 from mechlearn_zoo.tasks.boards.xor import xor
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 from mechlearn_zoo.tasks.streams import stream
@@ -105,11 +104,6 @@ def make_student(config: Config, width: int, generator: Generator) -> nn.Sequent
     return nn.Sequential(*relu_mlp((config.inputs, config.units), generator), *relu_mlp((config.units, width, 1), generator))
 
 
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each example."""
-    return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
-
-
 def train_teacher(config: Config, method: Method, data: Part) -> Lesson:
     """Return a lesson whose teacher is trained; all have the same rounds, so that a population sees P times the steps."""
     generator = stream(config.seed, "splits and batches")
@@ -118,7 +112,7 @@ def train_teacher(config: Config, method: Method, data: Part) -> Lesson:
     students = [make_student(config, config.width, fresh) for _ in range(count)]
     widths = (4, *config.teacher_widths, config.units)
     teacher = UnitsTeacher(relu_mlp(widths, stream(config.seed, "teacher")), {LAYER: config.units})
-    lesson = Lesson(students[0], teacher, [LAYER], label_loss, config.alpha)
+    lesson = Lesson(students[0], teacher, [LAYER], binary_loss, config.alpha)
 
     def by_agreement(gradients: Tensor) -> Tensor:
         return combine(AndMask(config.agreement), gradients).gradient
@@ -148,12 +142,6 @@ def train_teacher(config: Config, method: Method, data: Part) -> Lesson:
     return lesson
 
 
-def accuracy(student: nn.Module, examples: Part) -> float:
-    """Return a student's accuracy."""
-    with torch.no_grad():
-        return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
-
-
 def learn(
     config: Config, lesson: Lesson | None, student: nn.Module, data: PrivilegedData, generator: Generator
 ) -> Iterator[Measured]:
@@ -163,7 +151,7 @@ def learn(
     if lesson is None:
 
         def losses(rows: Tensor) -> Tensor:
-            return label_loss(student(data.train.x[rows]), data.train.y[rows])
+            return binary_loss(student(data.train.x[rows]), data.train.y[rows])
 
         batches = Stream(torch.arange(len(data.train.y)), config.batch, generator)
         for step in ordinary_steps(losses, batches, optimizer, looks[-1], config.young):

@@ -29,6 +29,7 @@ from mechlearn_zoo.experiments.distill.privileged.worlds import (
     rewards,
     told,
 )
+from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.streams import stream
 
 TRAINED, HELD_OUT, TESTED = 64, 32, 256
@@ -63,11 +64,7 @@ def make_board(world: World, seed: int, steps: int) -> Board:
         words = pretraining(rules, 64, generator)
         written = words[:, -COMPLETION:]
         scores, counts = completion_logits(weights, words[None, :, :-COMPLETION], written[None])[0], told(written)
-        loss = cross_entropy(scores[counts], written[counts])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+        descend(optimizer, cross_entropy(scores[counts], written[counts]), schedule)
     questions = draw_questions(rules, TRAINED + HELD_OUT + TESTED, stream(seed, "questions", world))
     parts = torch.arange(len(questions.asked)).split([TRAINED, HELD_OUT, TESTED])
     return Board({name: one.detach() for name, one in weights.items()}, *(questions.at(rows) for rows in parts))

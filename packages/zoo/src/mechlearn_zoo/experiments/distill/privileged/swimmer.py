@@ -13,6 +13,7 @@ from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill import bodies
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
 from mechlearn_zoo.experiments.distill.privileged.arms import Arm, combine_all
+from mechlearn_zoo.experiments.distill.training import label_loss
 from mechlearn_zoo.tasks.privileged import PrivilegedData
 from mechlearn_zoo.tasks.streams import stream
 
@@ -52,7 +53,7 @@ def train(config: bodies.Training, data: PrivilegedData, arm: Arm, batch: int) -
         rows = next(batches)
         optimizer.zero_grad()
         hidden = student[:-1](examples.x[rows])
-        label = bodies.label_loss(student[-1](hidden), examples.y[rows]).mean()
+        label = label_loss(student[-1](hidden), examples.y[rows]).mean()
         labels = torch.autograd.grad(label, parameters, retain_graph=True)
         if arm.form == "label":
             gradients = list(labels)

@@ -15,13 +15,12 @@ import numpy as np
 import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
 from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows, teach
 from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
-from mechlearn_zoo.experiments.distill.training import Count, check_split, ordinary_steps
+from mechlearn_zoo.experiments.distill.training import Count, accuracy, binary_loss, check_split, ordinary_steps
 from mechlearn_zoo.tasks.boards.xor import xor
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 from mechlearn_zoo.tasks.streams import stream
@@ -81,17 +80,6 @@ def make_student(config: Config, generator: Generator) -> nn.Sequential:
     )
 
 
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each example."""
-    return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
-
-
-def accuracy(student: nn.Module, examples: Part) -> float:
-    """Return a student's accuracy."""
-    with torch.no_grad():
-        return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
-
-
 def sub_task(config: Config, number: int) -> PrivilegedData:
     """Draw a sub-task; -1 is the one of fresh students."""
     return xor(config.seed * 100 + number + 1, config.inputs, config.examples)
@@ -105,7 +93,7 @@ def run(config: Config) -> Iterator[Row]:
         student = make_student(config, stream(config.seed, "student"))
         widths = (4, config.width, config.width, config.units)
         teacher = UnitsTeacher(relu_mlp(widths, stream(config.seed, "teacher")), {LAYER: config.units})
-        lesson = Lesson(student, teacher, [LAYER], label_loss, config.alpha)
+        lesson = Lesson(student, teacher, [LAYER], binary_loss, config.alpha)
         first = computed(f"{domain} 0", fresh, config, lesson, other)
         yield {"domain": domain, "stage": 0, **gains(first, alone)}
         optimizers = [torch.optim.Adam(module.parameters(), config.learning_rate) for module in (student, teacher)]
@@ -151,7 +139,7 @@ def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> Row:
         return {"accuracy": accuracy(student, data.test), **stopping.row}
 
     def losses(rows: Tensor) -> Tensor:
-        return label_loss(student(data.train.x[rows]), data.train.y[rows])
+        return binary_loss(student(data.train.x[rows]), data.train.y[rows])
 
     for _ in ordinary_steps(
         losses, Stream(torch.arange(len(data.train.y)), config.batch, generator), optimizer, config.steps, 1

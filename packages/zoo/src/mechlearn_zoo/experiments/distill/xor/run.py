@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import Ge, MinLen
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from claimlab import Positive, Preset, Row, Share, check_limits, computed
 from mechlearn.distill import (
@@ -30,7 +29,16 @@ from mechlearn.distill.examples.inputs import Inputs
 from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
-from mechlearn_zoo.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.experiments.distill.training import (
+    Count,
+    Counts,
+    accuracy,
+    binary_loss,
+    check_split,
+    now_and_then,
+    ordinary_steps,
+    rounds_of,
+)
 from mechlearn_zoo.experiments.distill.xor.looks import Looking, looked_at
 from mechlearn_zoo.tasks.boards.xor import xor
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
@@ -145,11 +153,6 @@ class Teacher(nn.Module):
         return Target(self.network(privileged))
 
 
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each example."""
-    return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
-
-
 def train(config: Config, method: Method, student: nn.Module, examples: Part) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
     generator = stream(config.seed, "splits and batches")
@@ -157,7 +160,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
     if method == "no-teacher":
 
         def losses(rows: Tensor) -> Tensor:
-            return label_loss(student(examples.x[rows]), examples.y[rows])
+            return binary_loss(student(examples.x[rows]), examples.y[rows])
 
         batches = Stream(torch.arange(len(examples.y)), config.batch, generator)
         steps = config.rounds * config.student_steps
@@ -170,7 +173,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         given = looked_at(method, examples.privileged, stream(config.seed, "looks"))
     splitting = "redrawn" if method == "ldt-redrawn" else "fixed"
     distillation = Distillation(
-        Lesson(student, teacher, ["0"], label_loss, config.alpha),
+        Lesson(student, teacher, ["0"], binary_loss, config.alpha),
         Examples(examples.x, given, examples.y),
         split_rows(len(examples.y), config.validation, generator, splitting),
         Unrolling("student", config.inner_steps, config.batch, config.moments, strategy=STRATEGIES.get(method, Unroll())),
@@ -179,12 +182,6 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         generator,
     )
     yield from rounds_of(distillation.step, config.rounds, config.student_steps)
-
-
-def accuracy(student: nn.Module, examples: Part) -> float:
-    """Return a student's accuracy."""
-    with torch.no_grad():
-        return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
 
 
 def run(config: Config) -> Iterator[Row]:

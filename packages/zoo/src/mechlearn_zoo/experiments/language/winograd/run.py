@@ -10,11 +10,12 @@ from typing import Annotated, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from claimlab import Preset, Row, Saved, Share, check_limits, checkpoint, computed, part
 from mechlearn.agreement import Agreement, AndMask, Mean, Rule
 from mechlearn_zoo.experiments.language.winograd.schema_world import PARTS, SchemaWorld, Sentences
+from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.methods.language.chance import best_of
 from mechlearn_zoo.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from mechlearn_zoo.methods.language.scoring import Scorer, predict, score
@@ -149,12 +150,6 @@ def choice_losses(model: LanguageModel, sentences: Sentences) -> Tensor:
     pair = model.head(hidden, model.encoder.words.weight)
     chosen = torch.stack([sentences.meant, sentences.other], 1)
     return -pair.gather(1, chosen).log_softmax(1)[:, 0]
-
-
-def survivors(shares: dict[str, float], model: nn.Module) -> float:
-    """Return the share of all components that the rule let through."""
-    sizes = {name: parameter.numel() for name, parameter in model.named_parameters() if name in shares}
-    return sum(shares[name] * size for name, size in sizes.items()) / sum(sizes.values())
 
 
 def scorer_of(world: SchemaWorld, model: LanguageModel) -> Scorer:

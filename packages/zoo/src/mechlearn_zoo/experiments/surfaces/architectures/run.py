@@ -20,6 +20,7 @@ from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, 
 from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, Rule
 from mechlearn.surfaces import Consistency, Score, Subspace, ilc, ilc_regularised, inconsistency, landscape_of_model
 from mechlearn_zoo.experiments.surfaces.architectures.networks import Start, make_network
+from mechlearn_zoo.learners.evaluation import accuracy
 from mechlearn_zoo.tasks.pictures.digits import TOTAL, digits
 from mechlearn_zoo.tasks.streams import stream
 from mechlearn_zoo.tasks.tables.codes import CodedDigits, Writing, coded, coded_digits
@@ -215,9 +216,3 @@ def described(config: Config, scores: tuple[Score, ...], networks: list[nn.Modul
         "converged": all(pair.converged for one in scores for pair in one.pairs),
         "products": sum(one.products for one in scores),
     }
-
-
-def accuracy(network: nn.Module, x: Tensor, y: Tensor) -> float:
-    """Return the share of labels that a network gives."""
-    with torch.no_grad():
-        return float((network(x).argmax(1) == y).float().mean())

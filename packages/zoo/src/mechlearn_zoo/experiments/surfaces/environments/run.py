@@ -35,6 +35,7 @@ from mechlearn.surfaces import (
     surface_of_model,
 )
 from mechlearn_zoo.learners.descent import kept_steps
+from mechlearn_zoo.learners.spirals.training import accuracy
 from mechlearn_zoo.tasks.boards.spirals import MECHANISM, HeldOut, Shortcuts, Split, spiral_points, spirals
 from mechlearn_zoo.tasks.streams import same_stream, stream
 
@@ -231,12 +232,6 @@ def worst_of(solution: Solution) -> Params:
     worst = solution.score.pairs[0]
     reach = worst.walk.scale if worst.walk else 1.0
     return from_flat(reach * solution.score.displacement, solution.surface.parameters)
-
-
-def accuracy(model: nn.Module, split: Split) -> float:
-    """Return a model's accuracy."""
-    with torch.no_grad():
-        return float(((model(split.x)[:, 0] > 0) == (split.y > 0.5)).float().mean())
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -19,8 +19,8 @@ from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpo
 from mechlearn_zoo.experiments.vision.coordinates import networks
 from mechlearn_zoo.experiments.vision.coordinates.squares import Division, Squares, draw_squares, squares
 from mechlearn_zoo.learners.descent import descend, kept_steps
+from mechlearn_zoo.learners.evaluation import accuracy
 from mechlearn_zoo.tasks.pictures.digits import digits
-from mechlearn_zoo.tasks.pictures.images import Images
 from mechlearn_zoo.tasks.streams import same_stream
 
 Task = Literal["point", "paint", "find"]
@@ -187,14 +187,9 @@ def fit_digits(config: Config, coordinates: bool) -> Row:
         some = torch.randint(len(data.train.x), (64,), generator=generator)
         descend(optimizer, cross_entropy(model(data.train.x[some]), data.train.y[some]))
         if stopping.due(share := step / config.digit_steps):
-            stopping.look(share, share_right(model, data.validation), {"accuracy": share_right(model, data.test)})
-    return {"accuracy": share_right(model, data.test), **stopping.row}
-
-
-@torch.no_grad()
-def share_right(model: nn.Module, data: Images) -> float:
-    """Return the share of digits that a classifier, which has no other mode in tests, tells right."""
-    return float((model(data.x).argmax(1) == data.y).float().mean())
+            validation, test = (accuracy(model, part.x, part.y) for part in (data.validation, data.test))
+            stopping.look(share, validation, {"accuracy": test})
+    return {"accuracy": accuracy(model, data.test.x, data.test.y), **stopping.row}
 
 
 def fit_gan(config: Config, network: str) -> Row:

@@ -16,7 +16,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 
 from claimlab import Limited, Positive, Preset, Row, Share
-from mechlearn_zoo.learners.descent import kept_steps
+from mechlearn_zoo.learners.descent import descend, kept_steps
 from mechlearn_zoo.methods.control.returns import linear_recurrence
 from mechlearn_zoo.methods.worlds import causal_influence, influence_rewards
 from mechlearn_zoo.nn.categorical import chosen, sample_categorical
@@ -219,12 +219,8 @@ def run(config: Config) -> Iterator[Row]:
     for done in kept_steps("learning", config.updates, first, second, optimizer, generator):
         play = episode(config, first, second, config.worlds, done < config.before * config.updates, generator)
         optimizer.param_groups[0]["lr"] = config.learning_rate * (1 - done / config.updates)
-        optimizer.zero_grad()
-        (
-            loss(config, first, play.rows[0], play.acts[0], pay(config, first, second, play))
-            + loss(config, second, play.rows[1], play.acts[1], play.eaten[1])
-        ).backward()
-        optimizer.step()
+        own = loss(config, first, play.rows[0], play.acts[0], pay(config, first, second, play))
+        descend(optimizer, own + loss(config, second, play.rows[1], play.acts[1], play.eaten[1]))
     play = episode(config, first, second, config.tested, False, stream(config.seed, "test"))
     mine, others = (one.sum(0).mean(-1).tolist() for one in play.eaten)
     opened, changed = play.opened.double().mean(-1).tolist(), influence(first, second, play).mean((0, 2)).tolist()
