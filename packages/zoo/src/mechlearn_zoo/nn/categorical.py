@@ -15,15 +15,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from mechlearn.arguments import (
-    all_finite,
-    check_flag,
-    check_floats,
-    check_generator,
-    check_ids,
-    check_positive,
-    check_whole,
-)
+from mechlearn.arguments import all_finite, check_flag, check_floats, check_generator, check_ids, check_positive, check_whole
 from mechlearn_zoo.nn.mixtures import at_temperature
 
 

@@ -19,15 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from mechlearn.arguments import (
-    check_all_finite,
-    check_generator,
-    check_ids,
-    check_kind,
-    check_shape,
-    check_share,
-    check_tensor,
-)
+from mechlearn.arguments import check_all_finite, check_generator, check_ids, check_kind, check_shape, check_share, check_tensor
 from mechlearn_zoo.methods.control.returns import linear_recurrence
 from mechlearn_zoo.methods.paper import Paper
 

@@ -15,15 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from mechlearn.arguments import (
-    check_flag,
-    check_floats,
-    check_ids,
-    check_kind,
-    check_mask,
-    check_positive,
-    check_result,
-)
+from mechlearn.arguments import check_flag, check_floats, check_ids, check_kind, check_mask, check_positive, check_result
 from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(

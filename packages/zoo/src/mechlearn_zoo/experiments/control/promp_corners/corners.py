@@ -14,14 +14,7 @@ from types import MappingProxyType
 import torch
 from torch import Generator, Tensor
 
-from mechlearn.arguments import (
-    check_all_finite,
-    check_generator,
-    check_not_negative,
-    check_numbers,
-    check_shape,
-    check_whole,
-)
+from mechlearn.arguments import check_all_finite, check_generator, check_not_negative, check_numbers, check_shape, check_whole
 
 CORNERS = torch.tensor([[-2.0, -2.0], [2.0, -2.0], [-2.0, 2.0], [2.0, 2.0]])
 REACH = 0.2

@@ -18,14 +18,7 @@ from mechlearn.distill.examples.streams import Stream
 from mechlearn_zoo.experiments.distill import bodies
 from mechlearn_zoo.experiments.distill.ablations import parts
 from mechlearn_zoo.experiments.distill.ablations.fixed_teachers import losses_of
-from mechlearn_zoo.experiments.distill.ablations.variants import (
-    ABLATED,
-    LABELS,
-    OTHERS,
-    PARTS,
-    SEEING,
-    Trial,
-)
+from mechlearn_zoo.experiments.distill.ablations.variants import ABLATED, LABELS, OTHERS, PARTS, SEEING, Trial
 from mechlearn_zoo.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
 from mechlearn_zoo.experiments.distill.mujoco.baselines import Setting, train_plainly
 from mechlearn_zoo.experiments.distill.mujoco.side_by_side import flushed_denormals

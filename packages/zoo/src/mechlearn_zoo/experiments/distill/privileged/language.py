@@ -11,13 +11,7 @@ from claimlab import Row
 from mechlearn.distill.contexts import shuffle_contexts
 from mechlearn.distill.divergence import privileged_divergence
 from mechlearn_zoo.experiments.distill.privileged.arms import Arm, clip, combine_all
-from mechlearn_zoo.experiments.distill.privileged.students import (
-    Weights,
-    completion_logits,
-    draw_weights,
-    repeated,
-    sample,
-)
+from mechlearn_zoo.experiments.distill.privileged.students import Weights, completion_logits, draw_weights, repeated, sample
 from mechlearn_zoo.experiments.distill.privileged.worlds import (
     COMPLETION,
     Questions,
