@@ -130,10 +130,7 @@ def make_distillation(
         Examples(*examples),
         split_rows(len(examples.y), printed.validation, generator, splitting),
         Unrolling(
-            SGD(config.inner_lr, momentum=0.75, weight_decay=1e-8),
-            config.inner_steps,
-            config.batch,
-            nonfinite=config.nonfinite,
+            SGD(config.inner_lr, momentum=0.75, weight_decay=1e-8), config.inner_steps, config.batch, nonfinite=config.nonfinite
         ),
         torch.optim.Adam(student.parameters(), config.student_lr),
         torch.optim.Adam(teacher.parameters(), config.meta_lr, betas=(printed.meta_beta1, 0.999)),

@@ -78,14 +78,7 @@ TRAININGS: dict[Scale, Training] = {
     "quick": Training(),
     # Thesis section 3.3.1 and appendix B.2: 32 environments x 1280, floor(3000 / 32) epochs, learning rate / 10 at 1/2 and 3/4.
     # Batch and L2 come out of table B.1's ranges by `spirals-baselines`, preset search; printed: --batch 128 --l2 1e-4.
-    "paper": Training(
-        environments=32,
-        examples=1280,
-        shortcut_dims=32,
-        epochs=3000 // 32,
-        drops=(0.5, 0.75),
-        batch=256,
-    ),
+    "paper": Training(environments=32, examples=1280, shortcut_dims=32, epochs=3000 // 32, drops=(0.5, 0.75), batch=256),
 }
 """How `spirals` trains at either scale; the family's other experiments change some of it."""
 

@@ -11,11 +11,7 @@ from mechlearn.arguments import check_tensor
 from mechlearn_zoo.methods.paper import Paper
 
 PAPER = Paper(
-    "Auxiliary head",
-    1997,
-    "Caruana; thesis section 4.4.3",
-    "https://doi.org/10.1023/A:1007379606734",
-    "a head over x*",
+    "Auxiliary head", 1997, "Caruana; thesis section 4.4.3", "https://doi.org/10.1023/A:1007379606734", "a head over x*"
 )
 
 

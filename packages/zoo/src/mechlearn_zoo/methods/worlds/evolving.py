@@ -85,13 +85,7 @@ def evolve(fitness: Fitness, parameters: int, *, generations: int, population: i
 
 def options(parameters: int, population: int, seed: int) -> dict[str, Any]:
     """Return what `evolve` asks of cma; the rest is its own defaults, and none of its stopping rules is read."""
-    return {
-        "popsize": population,
-        "seed": seed,
-        "verbose": -9,
-        "verb_log": 0,
-        "CMA_diagonal": parameters > DIAGONAL_ABOVE,
-    }
+    return {"popsize": population, "seed": seed, "verbose": -9, "verb_log": 0, "CMA_diagonal": parameters > DIAGONAL_ABOVE}
 
 
 def _check_fitness(found: object, population: int, generation: int) -> None:

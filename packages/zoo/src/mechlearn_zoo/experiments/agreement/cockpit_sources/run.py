@@ -74,9 +74,7 @@ PRESETS = {
     "quick": Preset(Config(), seeds=7, tolerance=0.05),
     "large": Preset(Config(runs=(*RUNS, "alike"), width=256, depth=2, length=24, learning_rate=0.001), seeds=7, tolerance=0.05),
     "acting": Preset(
-        Config(architectures=("lstm", "mixer"), runs=("none", "shuffled", "noise"), acts=tuple(ACTS)),
-        seeds=5,
-        tolerance=0.05,
+        Config(architectures=("lstm", "mixer"), runs=("none", "shuffled", "noise"), acts=tuple(ACTS)), seeds=5, tolerance=0.05
     ),
 }
 

@@ -59,10 +59,7 @@ METHODS: dict[str, Combination] = {
 }
 """By the name that rows have."""
 
-BOARDS = {
-    "wrong labels": tuple(METHODS),
-    "random labels": ("averaging", "AND 0.2", "clipped 3"),
-}
+BOARDS = {"wrong labels": tuple(METHODS), "random labels": ("averaging", "AND 0.2", "clipped 3")}
 """What is trained where some labels are wrong, and where all are random."""
 
 

@@ -64,10 +64,7 @@ class Config(Settings):
     """Episodes in the world after training."""
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=6),
-    "paper": Preset(Config(levels=4000, logged=1000, updates=2000), seeds=10),
-}
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(levels=4000, logged=1000, updates=2000), seeds=10)}
 
 
 def run(config: Config) -> Iterator[Row]:

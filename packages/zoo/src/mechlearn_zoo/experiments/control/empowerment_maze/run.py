@@ -48,10 +48,7 @@ class Config:
             raise ValueError(f"size should be odd. Found {self.size}.")
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=6),
-    "paper": Preset(Config(size=25, loops=12, room=13, ahead=3), seeds=10),
-}
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(size=25, loops=12, room=13, ahead=3), seeds=10)}
 
 
 def run(config: Config) -> Iterator[Row]:

@@ -53,19 +53,13 @@ class Config:
             raise ValueError(f"taus should begin with 0 and rate be among rates. Found {self.taus[0]} and {self.rate}.")
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=6),
-    "paper": Preset(Config(starts=200, directions=2000, size=7), seeds=10),
-}
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(starts=200, directions=2000, size=7), seeds=10)}
 
 
 def run(config: Config) -> Iterator[Row]:
     """Yield ends of every setting in both worlds, where the starts went, and what lies around and between solutions."""
     grid, far = open_grid(config.size, config.size), (config.size - 1, config.size - 1)
-    worlds = {
-        "trap": grid.mdp({(0, 2): config.near, far: 5.0}, (0, 0), 0.9),
-        "plain": grid.mdp({far: 5.0}, (0, 0), 0.9),
-    }
+    worlds = {"trap": grid.mdp({(0, 2): config.near, far: 5.0}, (0, 0), 0.9), "plain": grid.mdp({far: 5.0}, (0, 0), 0.9)}
     generator = Generator().manual_seed(config.seed)
     starts = config.spread * torch.randn(config.starts, len(grid), 4, dtype=torch.float64, generator=generator)
     for name, mdp in worlds.items():

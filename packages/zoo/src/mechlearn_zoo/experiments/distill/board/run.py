@@ -70,10 +70,7 @@ class Config(Limited):
     """Folder that keeps the boards; mechlearn's folder in the user's cache if empty."""
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=3),
-    "paper": Preset(Config(boards=2000, steps=5000, rounds=1000, batch=32), seeds=8),
-}
+PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(boards=2000, steps=5000, rounds=1000, batch=32), seeds=8)}
 
 LEARNING_RATE = 3e-3
 """Of the dynamics' Adam, falling to a fiftieth over the last three tenths; a third of it for students and teachers."""

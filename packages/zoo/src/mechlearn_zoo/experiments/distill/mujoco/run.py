@@ -93,10 +93,7 @@ PRESETS = {
     "faithful": Preset(_FAITHFUL, seeds=6),
     # The same a body at a time, so that one can be recorded without the others: bodies share nothing.
     **{f"faithful-{body.lower()}": Preset(replace(_FAITHFUL, environments=(body,)), seeds=6) for body in ENVIRONMENTS},
-    "paper": Preset(
-        replace(_FAITHFUL, seed=0, rounds=1000, every=10, grid_decay=(0.0, 1e-5, 1e-4)),
-        seeds=8,
-    ),
+    "paper": Preset(replace(_FAITHFUL, seed=0, rounds=1000, every=10, grid_decay=(0.0, 1e-5, 1e-4)), seeds=8),
 }
 
 

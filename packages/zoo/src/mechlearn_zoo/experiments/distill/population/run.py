@@ -122,10 +122,7 @@ def train_teacher(config: Config, method: Method, data: Part) -> Lesson:
         return make_student(config, config.width, generator)
 
     population = Population(
-        students,
-        renew,
-        None if method == "lone" else Every(config.renewed),
-        by_agreement if method == "and-mask" else None,
+        students, renew, None if method == "lone" else Every(config.renewed), by_agreement if method == "and-mask" else None
     )
     distillation = PopulationDistillation(
         lesson,

@@ -48,10 +48,7 @@ Method = Literal[
     "no-teacher", "ldt-fixed", "ldt-redrawn", "ldt-truncated", "ldt-implicit", "ldt-ragged", "ldt-padded", "ldt-placebo"
 ]
 
-STRATEGIES: dict[str, Strategy] = {
-    "ldt-truncated": Truncated(8),
-    "ldt-implicit": Implicit("cg", terms=8, damping=1e-2),
-}
+STRATEGIES: dict[str, Strategy] = {"ldt-truncated": Truncated(8), "ldt-implicit": Implicit("cg", terms=8, damping=1e-2)}
 """How a method differentiates, where that is not through the whole unroll."""
 
 LOOKING: tuple[Method, ...] = ("ldt-ragged", "ldt-padded", "ldt-placebo")
@@ -109,27 +106,14 @@ PRESETS = {
     "quick": Preset(Config(), seeds=3),
     # Cheaper meta-gradients, on the middle cell.
     "strategies": Preset(
-        Config(
-            seed=100,
-            methods=("no-teacher", "ldt-fixed", "ldt-truncated", "ldt-implicit"),
-            inputs=(128,),
-            examples=(512,),
-        ),
+        Config(seed=100, methods=("no-teacher", "ldt-fixed", "ldt-truncated", "ldt-implicit"), inputs=(128,), examples=(512,)),
         seeds=6,
     ),
     # x* as a mapping, with trajectories of different lengths in it, on the same cell.
-    "ragged": Preset(
-        Config(seed=100, methods=("no-teacher", *LOOKING), inputs=(128,), examples=(512,)),
-        seeds=6,
-    ),
+    "ragged": Preset(Config(seed=100, methods=("no-teacher", *LOOKING), inputs=(128,), examples=(512,)), seeds=6),
     # The texts' grid: 16 exponentially spaced n from 128 to 1024. They name neither n, N, alpha nor the number of rounds.
     "paper": Preset(
-        Config(
-            inputs=(64, 128, 256, 512),
-            examples=tuple(round(128 * 8 ** (k / 15)) for k in range(16)),
-            rounds=400,
-        ),
-        seeds=5,
+        Config(inputs=(64, 128, 256, 512), examples=tuple(round(128 * 8 ** (k / 15)) for k in range(16)), rounds=400), seeds=5
     ),
 }
 

@@ -26,14 +26,7 @@ from mechlearn_zoo.tasks.streams import same_stream
 from mechlearn_zoo.tasks.text.code_tokens import NO_ROLE, ROLES, code_tokens
 
 Arm = Literal[
-    "masked",
-    "causal",
-    "two-way",
-    "masked-scratch",
-    "causal-scratch",
-    "masked-frozen",
-    "causal-frozen",
-    "two-way-frozen",
+    "masked", "causal", "two-way", "masked-scratch", "causal-scratch", "masked-frozen", "causal-frozen", "two-way-frozen"
 ]
 Model = LanguageModel | TwoWay
 Count = Annotated[int, Ge(1)]

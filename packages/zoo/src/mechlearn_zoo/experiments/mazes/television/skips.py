@@ -44,10 +44,7 @@ class Config(Settings):
     """Adam's learning rate."""
 
 
-PRESETS = {
-    "skips": Preset(Config(), seeds=6),
-    "skips-paper": Preset(Config(walkers=128, rollouts=200, horizon=20), seeds=10),
-}
+PRESETS = {"skips": Preset(Config(), seeds=6), "skips-paper": Preset(Config(walkers=128, rollouts=200, horizon=20), seeds=10)}
 
 
 class Forward(NamedTuple):

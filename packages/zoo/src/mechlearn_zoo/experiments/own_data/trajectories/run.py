@@ -50,10 +50,7 @@ class Config(Limited):
     """Units of the hidden layer; `mechlearn fit skips` has 64."""
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=12),
-    "paper": Preset(Config(steps=400, evaluations=256, hidden=64), seeds=34),
-}
+PRESETS = {"quick": Preset(Config(), seeds=12), "paper": Preset(Config(steps=400, evaluations=256, hidden=64), seeds=34)}
 
 
 def run(config: Config) -> Iterator[Row]:

@@ -116,11 +116,7 @@ def hosts(config: Config, letters: Images) -> dict[str, nn.Module]:
     found = trained(config, host(stream(config.seed, "trained")))
     blank = calibrated(host(stream(config.seed, "untrained")), letters)
     factor = logits_spread(found, letters) / logits_spread(blank, letters)
-    return {
-        "trained": found,
-        "untrained": host(stream(config.seed, "untrained")),
-        "rescaled": Rescaled(blank, factor),
-    }
+    return {"trained": found, "untrained": host(stream(config.seed, "untrained")), "rescaled": Rescaled(blank, factor)}
 
 
 def logits_spread(one: nn.Module, images: Images) -> float:

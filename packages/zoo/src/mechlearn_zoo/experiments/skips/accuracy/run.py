@@ -41,10 +41,7 @@ PRESETS = {
     # The largest that hours on two cores allow: small boards, as many training episodes as in the thesis, seen equally often.
     # Without exploration ASI takes nearly every frame, so as long as a step of 1 does; it is left to the other presets.
     # Sampling ends half-way: where true frames run out before the learning rate falls, balls vanish from predictions for good.
-    "epochs": Preset(
-        replace(_EPOCHS, methods=("asi", "fixed-1", "fixed-2", "fixed-3")),
-        seeds=6,
-    ),
+    "epochs": Preset(replace(_EPOCHS, methods=("asi", "fixed-1", "fixed-2", "fixed-3")), seeds=6),
     # The published worlds at half of their pixels, all that the texts compare with, and `epochs`'s other choices.
     "half": Preset(_HALF, seeds=6),
     # In six epochs neither ASI nor steps of 3 learnt Room runner; here is four times as much of everything that counts steps.

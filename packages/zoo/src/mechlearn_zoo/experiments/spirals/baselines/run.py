@@ -72,13 +72,7 @@ class Config(Limited):
 
 
 PAPER = Config(
-    environments=32,
-    examples=1280,
-    shortcut_dims=32,
-    epochs=3000 // 32,
-    drops=(0.5, 0.75),
-    units=(256, 512),
-    layers=(3, 5),
+    environments=32, examples=1280, shortcut_dims=32, epochs=3000 // 32, drops=(0.5, 0.75), units=(256, 512), layers=(3, 5)
 )
 PRESETS = {
     "quick": Preset(Config(), seeds=6),

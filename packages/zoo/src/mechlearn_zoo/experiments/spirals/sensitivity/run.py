@@ -45,10 +45,7 @@ def readings() -> dict[str, training.Training]:
     for rescale, variance, plain in product((True, False), (False, True), (False, True)):
         words = ("no rescaling", not rescale), ("0.1 a variance", variance), ("default init", plain)
         found[", ".join(["printed best", *(word for word, said in words if said)])] = replace(
-            PRINTED,
-            rescale=rescale,
-            shortcut_scale=0.1**0.5 if variance else 0.1,
-            init="default" if plain else "kaiming",
+            PRINTED, rescale=rescale, shortcut_scale=0.1**0.5 if variance else 0.1, init="default" if plain else "kaiming"
         )
     return found
 
