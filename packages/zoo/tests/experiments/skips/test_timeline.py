@@ -14,7 +14,6 @@ from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.skips.comparing.training import make_model, make_world, train
 from mechlearn_zoo.experiments.skips.timeline import EXPERIMENT, balls, figures, filmstrip, pictures
 from mechlearn_zoo.experiments.skips.timeline import run as skips_timeline
-from mechlearn_zoo.experiments.skips.timeline.stopped import Kept
 from mechlearn_zoo.tasks.frames.funnel_board.rendering import to_pixels
 
 
@@ -129,20 +128,20 @@ def test_looks_change_nothing_and_keep_the_best_weights(tmp_path):
     config = tiny_settings(tmp_path, episodes=2, evaluations=40, kernels=4)
     world = make_world(config, "train", 2)
 
-    def trained(watch):
-        model = make_model(config, world)
+    def trained(model, watch):
         next(train(config, "asi", model, lambda _: world, config.evaluations, watch=watch))
         return model.state_dict()
 
-    before, kept = torch.get_rng_state(), Kept(world, 3, config.evaluations)
-    looked, alone = trained(kept), trained(None)
+    model, alone = make_model(config, world), make_model(config, world)
+    before, kept = torch.get_rng_state(), skips_timeline.Watched(config, model, world)
+    looked, alone = trained(model, kept), trained(alone, None)
     assert torch.equal(before, torch.get_rng_state())
     assert all(torch.equal(looked[name], alone[name]) for name in alone)
-    assert kept.stopping.looked == kept.stopping.looks
-    again = Kept(world, 3, config.evaluations)
+    assert 0 < kept.row["stopped_at"] <= 1
+    again = skips_timeline.Watched(config, model, world)
     again.load_state_dict(kept.state_dict())
-    assert again.stopping == kept.stopping
-    assert all(torch.equal(again.weights[name], value) for name, value in kept.weights.items())
+    assert again.row == kept.row
+    assert all(torch.equal(again.best.state_dict()[name], value) for name, value in kept.best.state_dict().items())
 
 
 def balls_of(seed, **numbers):

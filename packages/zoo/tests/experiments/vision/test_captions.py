@@ -8,7 +8,7 @@ from mechlearn_zoo.experiments.vision.captions.captioned_digits import RELATIONS
 from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
 from mechlearn_zoo.experiments.vision.captions.figures import decode
 from mechlearn_zoo.experiments.vision.captions.run import encode
-from mechlearn_zoo.experiments.vision.captions.stopping import Kept
+from mechlearn_zoo.learners.stopping import Kept
 
 TINY = {"pictures": 12, "tested": 5, "candidates": 4, "width": 8, "steps": 2, "batch": 4, "channels": 4}
 

@@ -6,7 +6,6 @@ fixed steps of about the same mean length, trained on as many evaluations.
 """
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import Annotated, NamedTuple
 
@@ -17,11 +16,11 @@ from claimlab import Preset, Row, Scalar, number, part
 from mechlearn.skips import Fixed, Greedy
 from mechlearn_zoo.experiments.skips.comparing import training as skips
 from mechlearn_zoo.experiments.skips.comparing.outcomes import Worlds, label_accuracy, make_worlds
-from mechlearn_zoo.experiments.skips.comparing.training import Method, Settings
+from mechlearn_zoo.experiments.skips.comparing.training import Method, Settings, World
 from mechlearn_zoo.experiments.skips.timeline import balls
 from mechlearn_zoo.experiments.skips.timeline.balls import Aim
 from mechlearn_zoo.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
-from mechlearn_zoo.experiments.skips.timeline.stopped import Kept
+from mechlearn_zoo.learners.stopping import Kept
 
 FIXED: dict[int, Method] = {1: "fixed-1", 2: "fixed-2", 3: "fixed-3", 4: "fixed-4", 8: "fixed-8", 16: "fixed-16"}
 """Fixed steps to set beside it."""
@@ -76,17 +75,27 @@ def run(config: Config) -> Iterator[Row]:
         yield from part("fixed", _fixed(config, min(FIXED, key=lambda step: abs(step - length)), worlds))
 
 
+class Watched(Kept[nn.Module]):
+    """A model that `train` tells what it has spent; kept where most roll-outs on validation episodes end right."""
+
+    def __init__(self, config: Config, model: nn.Module, world: World) -> None:
+        super().__init__(model, lambda one: label_accuracy(one, world, config.max_steps).accuracy, "validation_accuracy")
+        self._total = config.evaluations
+
+    def __call__(self, model: nn.Module, spent: int) -> None:
+        """Look, if it is time."""
+        self.look(min(spent / self._total, 1.0))
+
+
 def _trained(config: Config, method: Method, worlds: Worlds) -> Trained:
     model = skips.make_model(config, worlds.training)
-    kept, row = Kept(worlds.validation, config.max_steps, config.evaluations), dict[str, Scalar]()
+    kept, row = Watched(config, model, worlds.validation), dict[str, Scalar]()
     training = skips.train(config, method, model, lambda _: worlds.training, config.evaluations, watch=kept)
     for report in training:
         row |= {**report._asdict(), **label_accuracy(model, worlds.test, config.max_steps)._asdict()}
         break
-    stopped = deepcopy(model)
-    stopped.load_state_dict(kept.weights)
-    found = _as_stopped(label_accuracy(stopped, worlds.test, config.max_steps)._asdict())
-    return Trained(model, stopped, {**row, **kept.stopping.row, **found})
+    found = _as_stopped(label_accuracy(kept.best, worlds.test, config.max_steps)._asdict())
+    return Trained(model, kept.best, {**row, **kept.row, **found})
 
 
 def _as_stopped(row: Row) -> Row:

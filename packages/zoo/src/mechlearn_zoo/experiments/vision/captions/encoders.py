@@ -12,8 +12,8 @@ from torch.nn.functional import max_pool2d, relu
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.experiments.vision.captions.captioned_digits import WORDS, Captioned, drawn
 from mechlearn_zoo.experiments.vision.captions.settings import Config
-from mechlearn_zoo.experiments.vision.captions.stopping import Kept
 from mechlearn_zoo.learners.descent import descend, kept_steps
+from mechlearn_zoo.learners.stopping import Kept
 from mechlearn_zoo.methods.vision.matching import Captions, Pictures, matching_losses
 from mechlearn_zoo.nn.recurrent import lstm
 

@@ -9,8 +9,8 @@ from torch import Generator, Tensor, nn
 from mechlearn_zoo.experiments.vision.captions.captioned_digits import Captioned, drawn
 from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
 from mechlearn_zoo.experiments.vision.captions.settings import Config
-from mechlearn_zoo.experiments.vision.captions.stopping import Kept
 from mechlearn_zoo.learners.descent import descend, kept_steps
+from mechlearn_zoo.learners.stopping import Kept
 from mechlearn_zoo.methods.vision.generating import (
     Generated,
     StageDiscriminator,

@@ -23,7 +23,7 @@ from mechlearn_zoo.experiments.vision.captions.captioned_digits import (
 )
 from mechlearn_zoo.experiments.vision.captions.encoders import Encoders
 from mechlearn_zoo.experiments.vision.captions.settings import Config
-from mechlearn_zoo.experiments.vision.captions.stopping import Kept
+from mechlearn_zoo.learners.stopping import Kept
 from mechlearn_zoo.methods.vision.generating import Generated, TwoStages
 from mechlearn_zoo.methods.vision.matching import Captions, Pictures, attend
 from mechlearn_zoo.tasks.streams import stream

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import nn
 
-from claimlab import EarlyStopping, number
+from claimlab import EarlyStopping, Row, number
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -21,16 +21,22 @@ class Kept(Generic[M]):
     Args:
         model: changed by its training, and by nothing here.
         validate: says how good it is; the higher, the better.
+        name: of what it says, for a row; "" leaves it out.
     """
 
-    def __init__(self, model: M, validate: Callable[[M], float]) -> None:
+    def __init__(self, model: M, validate: Callable[[M], float], name: str = "") -> None:
         self.model, self.best = model, deepcopy(model).requires_grad_(False)
-        self._validate, self._stopping = validate, EarlyStopping(LOOKS)
+        self._validate, self._name, self._stopping = validate, name, EarlyStopping(LOOKS)
+
+    @property
+    def row(self) -> Row:
+        """When `best` was copied and how good it was then; empty before the first look."""
+        return self._stopping.row
 
     @property
     def share(self) -> float | None:
         """Of the training, after which `best` was copied; None before the first look."""
-        return number(self._stopping.row, "stopped_at") if self._stopping.row else None
+        return number(self.row, "stopped_at") if self.row else None
 
     @torch.no_grad()
     def look(self, share: float) -> None:
@@ -39,7 +45,7 @@ class Kept(Generic[M]):
             validation = self._validate(self.model)
             if self._stopping.improves(validation):
                 self.best.load_state_dict(self.model.state_dict())
-            self._stopping.look(share, validation, {})
+            self._stopping.look(share, validation, {self._name: validation} if self._name else {})
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint of a training keeps of its looks."""
