@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from claimlab import Rows, judge
-from mechlearn.distill import Ragged
+from mechlearn.distill import Ragged, UnitsTeacher
+from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.distill.xor import EXPERIMENT
 from mechlearn_zoo.experiments.distill.xor import run as distill_xor
@@ -147,13 +148,14 @@ def test_looks_of_different_numbers():
 
 def test_a_teacher_looks_at_what_is_an_examples_own():
     generator = torch.Generator().manual_seed(0)
-    inner, signs = distill_xor.Teacher(TINY, generator), torch.randn(3, 2, generator=generator)
+    inner = UnitsTeacher(relu_mlp((4, 5), generator), {"0": 5})
+    signs = torch.randn(3, 2, generator=generator)
     teacher, looks = Looking(inner), [torch.randn(count, 2, generator=generator) for count in (1, 4, 2)]
     ragged = Trajectories.from_list(looks)
-    found = teacher({"signs": signs, "looks": Ragged.of(ragged)}).value
-    literal = [inner(torch.cat([sign, sum(own) / len(own)])).value for sign, own in zip(signs, looks, strict=True)]
-    torch.testing.assert_close(found, torch.stack(literal))
-    padded = teacher({"signs": signs, "looks": ragged.values()}).value
+    found = teacher({"signs": signs, "looks": Ragged.of(ragged)})["0"].value
+    means = torch.stack([sum(own) / len(own) for own in looks])
+    torch.testing.assert_close(found, inner(torch.cat([signs, means], 1))["0"].value)
+    padded = teacher({"signs": signs, "looks": ragged.values()})["0"].value
     torch.testing.assert_close(padded[1], found[1])  # the longest one has no padding
     assert not torch.allclose(padded[0], found[0])
 

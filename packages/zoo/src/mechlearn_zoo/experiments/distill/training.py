@@ -8,9 +8,10 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from mechlearn.distill.examples.streams import Stream
 from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.privileged import Part
 
@@ -59,6 +60,15 @@ def ordinary_steps(
         descend(optimizer, losses(next(batches)).mean())
         if step % every == 0:
             yield step
+
+
+def without_teacher(
+    student: nn.Module, x: Tensor, y: Tensor, loss: Callable[[Tensor, Tensor], Tensor], optimizer: torch.optim.Optimizer,
+    batch: int, generator: Generator, steps: int, every: int,
+) -> Iterator[int]:  # fmt: skip
+    """Take ordinary steps on labels alone, in shuffled batches; yield as `ordinary_steps` does."""
+    batches = Stream(torch.arange(len(y)), batch, generator)
+    return ordinary_steps(lambda rows: loss(student(x[rows]), y[rows]), batches, optimizer, steps, every)
 
 
 def rounds_of(take: Callable[[int], object], rounds: int, steps: int, done: int = 0) -> Iterator[int]:

@@ -13,17 +13,17 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 
-from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, checkpoint, computed
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed
 from mechlearn.agreement import Agreement, AndMask, Mean
 from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
-from mechlearn.distill.examples.streams import Stream
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.nn.perceptrons import CodePerceptron, relu_mlp
 from mechlearn.schedules import Linear
 from mechlearn.skips import Dynamics, Greedy, match, rollout
 from mechlearn_zoo.experiments.distill.board.boards import Falls, Part, draw
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
-from mechlearn_zoo.experiments.distill.training import Count, label_loss, now_and_then, ordinary_steps, rounds_of
+from mechlearn_zoo.experiments.distill.training import Count, label_loss, now_and_then, rounds_of, without_teacher
+from mechlearn_zoo.learners.descent import kept_steps
 from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo"]
@@ -111,8 +111,8 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
     styles = torch.arange(2).repeat_interleave(config.batch)
     name = "asi-and-mask" if masked else "asi"
     stopping = EarlyStopping()
-    saved = checkpoint(name, model, optimizer, generator, numbers := [0, 0.0], stopping)
-    for step in range(saved.done, config.steps):
+    numbers = [0, 0.0]
+    for step in kept_steps(name, config.steps, model, optimizer, generator, numbers, stopping):
         share = step / config.steps
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * max(0.02, min(1.0, (1 - share) / 0.3))
         drawn = [torch.randperm(config.boards, generator=generator)[: config.batch] + k * config.boards for k in range(2)]
@@ -135,8 +135,6 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
             if stopping.improves(selected):  # elsewhere nothing is kept
                 found: Row = {key: rolled(model, falls, part) for key, part in falls.tests()}
                 stopping.look((step + 1) / config.steps, selected, found)
-        saved.keep(step + 1)
-    saved.stay()
     return model, {"evaluations": numbers[0], "skip": numbers[1], **stopping.row}
 
 
@@ -181,12 +179,8 @@ def _steps(config: Config, method: Method, falls: Falls, model: CodePerceptron |
     x, y = falls.train.inputs(), falls.train.labels
     optimizer = torch.optim.Adam(student.parameters(), LEARNING_RATE / 3)
     if method == "no-teacher":
-        batches, steps = Stream(torch.arange(len(y)), 32, generator), config.alone * config.rounds * config.inner_steps
-
-        def losses(rows: Tensor) -> Tensor:
-            return label_loss(student(x[rows]), y[rows])
-
-        yield from ordinary_steps(losses, batches, optimizer, steps, config.inner_steps)
+        steps = config.alone * config.rounds * config.inner_steps
+        yield from without_teacher(student, x, y, label_loss, optimizer, 32, generator, steps, config.inner_steps)
         return
     if method == "ldt-asi" and model is not None:
         privileged = falls.train.seen(matched_frames(config, model, falls))

@@ -1,6 +1,5 @@
 """The Game of Life's student and teachers, and the settings that a search chooses for them."""
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple, cast
 
 import torch
@@ -84,11 +83,6 @@ def make_teacher(
 def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
     """Return the cross-entropy of each board."""
     return binary_cross_entropy_with_logits(prediction, y, reduction="none")
-
-
-def losses_without(student: Student, examples: Part) -> Callable[[Tensor], Tensor]:
-    """Return the loss on labels alone, by the rows of a batch."""
-    return lambda rows: label_loss(student(examples.x[rows]), examples.y[rows])
 
 
 def told(taught: Distillation, frame_of_step: Tensor) -> Row:

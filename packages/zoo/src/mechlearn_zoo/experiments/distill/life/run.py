@@ -14,11 +14,10 @@ from annotated_types import Ge, Interval, MinLen
 
 from claimlab import Positive, Preset, Row, check_limits, computed, number
 from mechlearn.distill import SGD, Distillation, Examples, Inner, Lesson, Split, Unrolling, split_rows
-from mechlearn.distill.examples.streams import Stream
 from mechlearn_zoo.experiments.distill.life import networks
 from mechlearn_zoo.experiments.distill.life.networks import Layers, Method, Setting, Student
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
-from mechlearn_zoo.experiments.distill.training import Count, Counts, ordinary_steps
+from mechlearn_zoo.experiments.distill.training import Count, Counts, without_teacher
 from mechlearn_zoo.tasks.pictures.life import LifeData, life
 from mechlearn_zoo.tasks.streams import same_stream
 
@@ -188,9 +187,8 @@ def train(
     examples = data.data.train
     optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
     if method == "none":
-        batches = Stream(torch.arange(len(examples.y)), setting.batch, generator)
-        losses = networks.losses_without(student, examples)
-        for step in ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every):
+        plain = (student, examples.x, examples.y, networks.label_loss, optimizer, setting.batch, generator)
+        for step in without_teacher(*plain, length(config, setting, len(examples.y)), every):
             yield step, None
         return
     teacher = networks.make_teacher(method, setting, data, same_stream(config.seed), config.layers)

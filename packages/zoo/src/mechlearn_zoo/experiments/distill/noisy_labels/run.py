@@ -13,8 +13,7 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 
 from claimlab import Positive, Preset, Row, Share, check_limits, number, part
-from mechlearn.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, Target, Unrolling, split_rows
-from mechlearn.distill.examples.streams import Stream
+from mechlearn.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, UnitsTeacher, Unrolling, split_rows
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
 from mechlearn_zoo.experiments.distill.noisy_labels.calibration import calibration, calibration_error
@@ -24,8 +23,8 @@ from mechlearn_zoo.experiments.distill.training import (
     check_split,
     label_loss,
     now_and_then,
-    ordinary_steps,
     rounds_of,
+    without_teacher,
 )
 from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData, noisy_labels
 from mechlearn_zoo.tasks.privileged import Part
@@ -106,18 +105,6 @@ def methods(config: Config) -> list[Method]:
     return plain + [Method("ldt", moments=moments) for moments in config.moments]
 
 
-class Teacher(nn.Module):
-    """From x* to logits for the student's output."""
-
-    def __init__(self, config: Config, privileged: int, generator: torch.Generator) -> None:
-        super().__init__()
-        self.network = relu_mlp((privileged, *config.widths, CLASSES), generator)
-
-    def forward(self, privileged: Tensor) -> Target:
-        """Return the targets (b, 4)."""
-        return Target(self.network(privileged))
-
-
 def entropy(prediction: Tensor) -> Tensor:
     """Return H(y_hat) of each example, in nats."""
     return -(prediction.softmax(1) * prediction.log_softmax(1)).sum(1)
@@ -129,15 +116,14 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     if method.name == "no-teacher":
 
-        def losses(rows: Tensor) -> Tensor:
-            prediction = student(examples.x[rows])
-            return label_loss(prediction, examples.y[rows]) - method.beta * entropy(prediction)
+        def loss(prediction: Tensor, y: Tensor) -> Tensor:
+            return label_loss(prediction, y) - method.beta * entropy(prediction)
 
-        batches = Stream(torch.arange(len(examples.y)), config.batch, generator)
-        steps = config.rounds * config.student_steps
-        yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
+        plain = (student, examples.x, examples.y, loss, optimizer, config.batch, generator)
+        yield from without_teacher(*plain, config.rounds * config.student_steps, config.student_steps)
         return
-    teacher = Teacher(config, examples.privileged.shape[1], stream(config.seed, "teacher"))
+    network = relu_mlp((examples.privileged.shape[1], *config.widths, CLASSES), stream(config.seed, "teacher"))
+    teacher = UnitsTeacher(network, {OUTPUT: CLASSES})
     distillation = Distillation(
         Lesson(student, teacher, [OUTPUT], label_loss, config.alpha, KullbackLeibler()),
         Examples(*examples),

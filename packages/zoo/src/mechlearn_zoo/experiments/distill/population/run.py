@@ -25,10 +25,9 @@ from mechlearn.distill import (
     split_rows,
     teach,
 )
-from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
-from mechlearn_zoo.experiments.distill.training import Count, accuracy, binary_loss, check_split, ordinary_steps
+from mechlearn_zoo.experiments.distill.training import Count, accuracy, binary_loss, check_split, without_teacher
 from mechlearn_zoo.tasks.boards.xor import xor
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 from mechlearn_zoo.tasks.streams import stream
@@ -146,12 +145,8 @@ def learn(
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     looks = range(config.young, config.steps + 1, config.young)
     if lesson is None:
-
-        def losses(rows: Tensor) -> Tensor:
-            return binary_loss(student(data.train.x[rows]), data.train.y[rows])
-
-        batches = Stream(torch.arange(len(data.train.y)), config.batch, generator)
-        for step in ordinary_steps(losses, batches, optimizer, looks[-1], config.young):
+        plain = (student, data.train.x, data.train.y, binary_loss, optimizer, config.batch, generator)
+        for step in without_teacher(*plain, looks[-1], config.young):
             yield Measured(step, accuracy(student, data.selection), accuracy(student, data.test))
         return
     given, examples = replace(lesson, student=student), Examples(*data.train)

@@ -14,13 +14,12 @@ from typing import Annotated, Literal
 import numpy as np
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
 from mechlearn.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows, teach
-from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
-from mechlearn_zoo.experiments.distill.training import Count, accuracy, binary_loss, check_split, ordinary_steps
+from mechlearn_zoo.experiments.distill.training import Count, accuracy, binary_loss, check_split, without_teacher
 from mechlearn_zoo.tasks.boards.xor import xor
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 from mechlearn_zoo.tasks.streams import stream
@@ -137,13 +136,8 @@ def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> Row:
         given = replace(lesson, student=student)
         teach(given, Examples(*data.train), optimizer, steps=config.steps, batch_size=config.batch, generator=generator)
         return {"accuracy": accuracy(student, data.test), **stopping.row}
-
-    def losses(rows: Tensor) -> Tensor:
-        return binary_loss(student(data.train.x[rows]), data.train.y[rows])
-
-    for _ in ordinary_steps(
-        losses, Stream(torch.arange(len(data.train.y)), config.batch, generator), optimizer, config.steps, 1
-    ):
+    plain = (student, data.train.x, data.train.y, binary_loss, optimizer, config.batch, generator)
+    for _ in without_teacher(*plain, config.steps, 1):
         pass
     return {"accuracy": accuracy(student, data.test), **stopping.row}
 

@@ -47,8 +47,8 @@ class Looking(nn.Module):
         super().__init__()
         self.teacher = teacher
 
-    def forward(self, privileged: dict[str, Tensor | Ragged]) -> Target:
-        """Return the teacher's targets (b, units)."""
+    def forward(self, privileged: dict[str, Tensor | Ragged]) -> dict[str, Target]:
+        """Return the teacher's targets (b, units) of each layer."""
         signs, looks = cast(Tensor, privileged["signs"]), privileged["looks"]
         if isinstance(looks, Ragged):
             own = looks.mask.to(signs.dtype)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Tensor, nn
+from torch import nn
 
 from claimlab import Positive, Preset, Row, Share, check_limits, computed
 from mechlearn.distill import (
@@ -19,14 +19,13 @@ from mechlearn.distill import (
     Implicit,
     Lesson,
     Strategy,
-    Target,
     Truncated,
+    UnitsTeacher,
     Unroll,
     Unrolling,
     split_rows,
 )
 from mechlearn.distill.examples.inputs import Inputs
-from mechlearn.distill.examples.streams import Stream
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn_zoo.experiments.distill.measured import Measured, summary
 from mechlearn_zoo.experiments.distill.training import (
@@ -36,8 +35,8 @@ from mechlearn_zoo.experiments.distill.training import (
     binary_loss,
     check_split,
     now_and_then,
-    ordinary_steps,
     rounds_of,
+    without_teacher,
 )
 from mechlearn_zoo.experiments.distill.xor.looks import Looking, looked_at
 from mechlearn_zoo.tasks.boards.xor import xor
@@ -125,32 +124,17 @@ def make_student(config: Config, inputs: int, generator: torch.Generator) -> nn.
     return nn.Sequential(*first, *rest)
 
 
-class Teacher(nn.Module):
-    """From x* to targets for the student's first layer."""
-
-    def __init__(self, config: Config, generator: torch.Generator) -> None:
-        super().__init__()
-        self.network = relu_mlp((4, *config.teacher_widths, config.student_widths[0]), generator)
-
-    def forward(self, privileged: Tensor) -> Target:
-        """Return the targets (b, units)."""
-        return Target(self.network(privileged))
-
-
 def train(config: Config, method: Method, student: nn.Module, examples: Part) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
     generator = stream(config.seed, "splits and batches")
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     if method == "no-teacher":
-
-        def losses(rows: Tensor) -> Tensor:
-            return binary_loss(student(examples.x[rows]), examples.y[rows])
-
-        batches = Stream(torch.arange(len(examples.y)), config.batch, generator)
-        steps = config.rounds * config.student_steps
-        yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
+        plain = (student, examples.x, examples.y, binary_loss, optimizer, config.batch, generator)
+        yield from without_teacher(*plain, config.rounds * config.student_steps, config.student_steps)
         return
-    teacher: nn.Module = Teacher(config, stream(config.seed, "teacher"))
+    units = config.student_widths[0]
+    network = relu_mlp((4, *config.teacher_widths, units), stream(config.seed, "teacher"))
+    teacher: nn.Module = UnitsTeacher(network, {"0": units})
     given: Inputs = examples.privileged
     if method in LOOKING:
         teacher = Looking(teacher)
