@@ -2,23 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from annotated_types import Ge, MinLen
-from torch import Tensor
 
-from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed
+from claimlab import EarlyStopping, Limited, Positive, Preset, Row, Share, computed, number
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.nn.perceptrons import CodePerceptron
 from mechlearn.schedules import Linear
-from mechlearn.skips import Dynamics, match, rollout
+from mechlearn.skips import Dynamics, match
+from mechlearn_zoo.experiments.skips.comparing.boards import Judge, clean, small_boards
 from mechlearn_zoo.experiments.skips.comparing.budgets import matching_at, rate_at
 from mechlearn_zoo.learners.descent import descend
-from mechlearn_zoo.tasks.frames import funnel_board
-from mechlearn_zoo.tasks.frames.corruption import Corruption
-from mechlearn_zoo.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
+from mechlearn_zoo.tasks.frames.funnel_board.places import Data
 from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal["asi", "fixed-3", "fixed-6"]
@@ -71,26 +69,11 @@ PRESETS = {
 }
 
 
-class Judged(NamedTuple):
-    """Boards that roll-outs are scored on, how they are read, and where the balls land."""
-
-    data: Data
-    reads: Reader
-    labels: Tensor
-
-
 def run(config: Config) -> Iterator[Row]:
     """Train every method at every size on every number of episodes, and yield how its roll-outs end."""
-    board = funnel_board.PRESETS["small"]
-    seed, apart = 70_000 + 2 * config.seed, stream(config.seed, "validation").initial_seed()
-    wanted = ((max(config.episodes), seed), (config.test_episodes, seed + 1), (config.test_episodes, apart))
-    train, test, validation = (draw_boards(board, count, own, config.cache) for count, own in wanted)
-    reads = reader(board, np.stack([path[-1] for path in train.paths]))
-    data = recorded(train, reads.places, Corruption("clean"), np.random.default_rng(0))
-    judged = [
-        Judged(recorded(one, reads.places, Corruption("clean"), np.random.default_rng(0)), reads, torch.from_numpy(one.labels))
-        for one in (validation, test)
-    ]
+    drawn = small_boards(70_000, config.seed, max(config.episodes), config.test_episodes, config.cache)
+    train, validation, test, reads = drawn
+    data, judged = clean(train, reads), [Judge.of(one, reads) for one in (validation, test)]
     often = int(np.bincount(train.labels).argmax())
     for episodes in config.episodes:
         some = Data(data.frames[torch.arange(episodes)], data.layouts[:episodes])
@@ -104,7 +87,7 @@ def run(config: Config) -> Iterator[Row]:
                 yield row | {name: value for name, value in found.items() if name not in row}
 
 
-def compared(config: Config, method: Method, hidden: int, data: Data, judged: list[Judged]) -> Row:
+def compared(config: Config, method: Method, hidden: int, data: Data, judged: list[Judge]) -> Row:
     """Train a method at a size; return how its roll-outs end, and how they ended when validation was best.
 
     Args:
@@ -118,11 +101,16 @@ def compared(config: Config, method: Method, hidden: int, data: Data, judged: li
 
     def look(share: float, model: CodePerceptron) -> None:
         if stopping.due(share):
-            stopping.look(min(share, 1.0), accuracy(model, *validation), {"accuracy": accuracy(model, *test)})
+            stopping.look(min(share, 1.0), right(model, validation), {"accuracy": right(model, test)})
 
     model, spent = trained(config, method, hidden, data, look)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    return {"spent": spent, "parameters": parameters, "accuracy": accuracy(model, *test), **stopping.row}
+    return {"spent": spent, "parameters": parameters, "accuracy": right(model, test), **stopping.row}
+
+
+def right(model: CodePerceptron, judge: Judge) -> float:
+    """Return how often a roll-out from a true first frame lands where the ball does."""
+    return number(judge.scores(model), "accuracy")
 
 
 def trained(
@@ -147,11 +135,3 @@ def trained(
         spent += matched.evaluations
         look(spent / config.evaluations, model)
     return model, spent
-
-
-def accuracy(model: CodePerceptron, test: Data, reads: Reader, labels: Tensor) -> float:
-    """Return how often a roll-out from a true first frame lands where the ball does; one that never lands is wrong."""
-    dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), test.layouts)
-    rolled = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
-    right = (reads.platform(rolled.trajectories.last()) == labels) & rolled.stopped
-    return float(right.double().mean())

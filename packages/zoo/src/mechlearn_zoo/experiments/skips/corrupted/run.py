@@ -12,15 +12,16 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from claimlab import EarlyStopping, Positive, Preset, Row, Share, check_limits, computed, number
 from mechlearn.losses import BinaryCrossEntropyWithLogits
 from mechlearn.nn.perceptrons import CodePerceptron
 from mechlearn.schedules import Linear
-from mechlearn.skips import Dynamics, Matched, match, rollout
+from mechlearn.skips import Dynamics, Matched, match
 from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.skips.comparing import training as pictures
+from mechlearn_zoo.experiments.skips.comparing.boards import Judge, small_boards
 from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, matching_at, rate_at
 from mechlearn_zoo.experiments.skips.comparing.looks import Looks
 from mechlearn_zoo.experiments.skips.comparing.outcomes import label_accuracy
@@ -28,8 +29,7 @@ from mechlearn_zoo.learners.descent import descend
 from mechlearn_zoo.tasks.frames import funnel_board
 from mechlearn_zoo.tasks.frames.corruption import ALL, Corruption
 from mechlearn_zoo.tasks.frames.funnel_board import FunnelBoardSettings
-from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.frames.funnel_board.places import Data, recorded
 
 Method = Literal["asi", "fixed-1", "fixed-2", "fixed-3", "fixed-6"]
 View = Literal["places", "pictures"]
@@ -90,32 +90,6 @@ PRESETS = {
 }
 
 
-class Judge(NamedTuple):
-    """Scores roll-outs from the clean first frames of some boards."""
-
-    data: Data
-    labels: np.ndarray
-    reads: Reader
-
-    @classmethod
-    def of(cls, boards: Boards, reads: Reader) -> "Judge":
-        """Return the judge by some boards."""
-        data = recorded(boards, reads.places, Corruption("clean"), np.random.default_rng(0))
-        return cls(data, boards.labels, reads)
-
-    def scores(self, model: nn.Module) -> Row:
-        """Roll a model out until the ball has landed; one that never lands is wrong."""
-        frames, labels = self.data.frames, torch.from_numpy(self.labels)
-        dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), self.data.layouts)
-        rolled = rollout(dynamics, frames.first(), max_steps=frames.time, stop=self.reads.landed)
-        right = (self.reads.platform(rolled.trajectories.last()) == labels) & rolled.stopped
-        return {
-            "accuracy": float(right.double().mean()),
-            "landed": float(rolled.stopped.double().mean()),
-            "rollout": rolled.evaluations / len(labels),
-        }
-
-
 class Judges(NamedTuple):
     """By boards to stop on, and by those to compare on."""
 
@@ -128,11 +102,7 @@ def run(config: Config) -> Iterator[Row]:
     if config.view == "pictures":
         yield from _run_pictures(config)
         return
-    board = funnel_board.PRESETS["small"]
-    seeds = (60_000 + 2 * config.seed, stream(config.seed, "validation").initial_seed(), 60_001 + 2 * config.seed)
-    counts = (config.episodes, config.test_episodes, config.test_episodes)
-    train, *others = (draw_boards(board, *each, config.cache) for each in zip(counts, seeds, strict=True))
-    reads = reader(board, np.stack([path[-1] for path in train.paths]))
+    train, *others, reads = small_boards(60_000, config.seed, config.episodes, config.test_episodes, config.cache)
     judges = Judges(*(Judge.of(boards, reads) for boards in others))
     for corruption in ALL:
         data = recorded(train, reads.places, corruption, np.random.default_rng([config.seed, 7]))

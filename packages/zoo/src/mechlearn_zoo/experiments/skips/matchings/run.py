@@ -32,12 +32,11 @@ from mechlearn.skips import (
     rollout,
 )
 from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.boards import clean, small_boards
 from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, falling, matching_at, rate_at
 from mechlearn_zoo.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
 from mechlearn_zoo.learners.descent import descend
-from mechlearn_zoo.tasks.frames import funnel_board
-from mechlearn_zoo.tasks.frames.corruption import Corruption
-from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader, draw_boards, reader, recorded
+from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Data, Reader
 from mechlearn_zoo.tasks.streams import stream
 
 Method = Literal[
@@ -131,15 +130,11 @@ class Readers(NamedTuple):
 
 def run(config: Config) -> Iterator[Row]:
     """Train every method and yield how its roll-outs end."""
-    board = funnel_board.PRESETS["small"]
-    seed, apart = 110_000 + 2 * config.seed, stream(config.seed, "validation").initial_seed()
-    wanted = ((config.episodes, seed), (config.test_episodes, seed + 1), (config.test_episodes, apart))
-    drawn = [draw_boards(board, count, own, config.cache) for count, own in wanted]
-    rules = reader(board, np.stack([path[-1] for path in drawn[0].paths]))
-    train, *rest = (recorded(boards, rules.places, Corruption("clean"), np.random.default_rng(0)) for boards in drawn)
-    test, validation = (Judged(data, torch.from_numpy(own.labels)) for data, own in zip(rest, drawn[1:], strict=True))
-    readers = Readers(rules, _learnt(config, train, drawn[0], rules))
-    often = int(np.bincount(drawn[0].labels).argmax())
+    boards, *others, rules = small_boards(110_000, config.seed, config.episodes, config.test_episodes, config.cache)
+    train = clean(boards, rules)
+    validation, test = (Judged(clean(own, rules), torch.from_numpy(own.labels)) for own in others)
+    readers = Readers(rules, _learnt(config, train, boards, rules))
+    often = int(np.bincount(boards.labels).argmax())
     right = readers.learnt.platform(test.data.frames.last()) == test.labels
     common: Row = {"frequent": float((test.labels == often).double().mean()), "psi": float(right.double().mean())}
     for method in config.methods:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
-import numpy as np
 import torch
 from annotated_types import Ge, MinLen
 from jaxtyping import Float
@@ -21,12 +20,10 @@ from mechlearn.nn.perceptrons import mlp
 from mechlearn.schedules import Linear
 from mechlearn.skips import Cumulants, Dynamics, match, rollout
 from mechlearn.trajectories import Trajectories
+from mechlearn_zoo.experiments.skips.comparing.boards import clean, small_boards
 from mechlearn_zoo.experiments.skips.comparing.budgets import Spending, matching_at, rate_at
 from mechlearn_zoo.learners.descent import descend
-from mechlearn_zoo.tasks.frames import funnel_board
-from mechlearn_zoo.tasks.frames.corruption import Corruption
-from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, reader, recorded
-from mechlearn_zoo.tasks.streams import stream
+from mechlearn_zoo.tasks.frames.funnel_board.places import Boards, Reader
 
 Method = Literal["asi", "fixed-3", "fixed-6", "regression"]
 Count = Annotated[int, Ge(1)]
@@ -113,12 +110,7 @@ class Simulator(nn.Module):
 
 def run(config: Config) -> Iterator[Row]:
     """Train every method and yield how well it values the starts of test episodes."""
-    board = funnel_board.PRESETS["small"]
-    seed = 100_000 + 2 * config.seed
-    apart = stream(config.seed, "validation").initial_seed()
-    wanted = ((config.episodes, seed), (config.test_episodes, apart), (config.test_episodes, seed + 1))
-    drawn = [draw_boards(board, count, own, config.cache) for count, own in wanted]
-    reads = reader(board, np.stack([path[-1] for path in drawn[0].paths]))
+    *drawn, reads = small_boards(100_000, config.seed, config.episodes, config.test_episodes, config.cache)
     data = Drawn(*(valued(boards, reads, config.discount) for boards in drawn))
     for method in config.methods:
         yield {"method": method} | computed(method, _compared, config, method, data, reads)
@@ -146,7 +138,7 @@ def error(valuing: Valuing, data: Data) -> float:
 
 def valued(boards: Boards, reads: Reader, discount: float) -> Data:
     """Return episodes that end where the ball is first read as landed, with the platform's share gained on the way there."""
-    episodes = recorded(boards, reads.places, Corruption("clean"), np.random.default_rng(0))
+    episodes = clean(boards, reads)
     frames: list[Tensor] = []
     rewards: list[Tensor] = []
     returns: list[Tensor] = []
