@@ -65,8 +65,8 @@ def test_comparisons_ask_ends_and_where_validation_stops():
 
 def test_models_have_about_as_many_parameters():
     config = Config()
-    made = [eager.run.count(eager.run.EagerTranslator(84, config.width, eager.run.Generator())),
-            eager.run.count(eager.run.Attention(84, config.units, eager.run.Generator()))]  # fmt: skip
+    made = [eager.run.parameters(eager.run.EagerTranslator(84, config.width, eager.run.Generator())),
+            eager.run.parameters(eager.run.Attention(84, config.units, eager.run.Generator()))]  # fmt: skip
     assert min(made) / max(made) > 0.8, made
 
 

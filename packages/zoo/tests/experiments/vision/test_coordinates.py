@@ -9,6 +9,7 @@ from mechlearn_zoo.experiments.vision.coordinates import networks
 from mechlearn_zoo.experiments.vision.coordinates.measures import best_plain, gain_over_best
 from mechlearn_zoo.experiments.vision.coordinates.run import fit_digits, make, scores
 from mechlearn_zoo.experiments.vision.coordinates.squares import draw_squares, squares
+from mechlearn_zoo.learners.evaluation import parameters
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = coordinates.EXPERIMENT
@@ -108,4 +109,4 @@ def test_scores_of_perfect_answers():
 
     assert torch.equal(scores("paint", Painted(), data), torch.ones(64))
     torch.testing.assert_close(scores("find", Found(), data), torch.ones(64))
-    assert networks.count(make(config, "point", "coordinates")) == 1249
+    assert parameters(make(config, "point", "coordinates")) == 1249

@@ -17,6 +17,7 @@ from mechlearn.params import count_bytes
 from mechlearn_zoo.experiments.language.eager.attention import Attention
 from mechlearn_zoo.experiments.language.eager.reorderings import END, FILLERS, Pair, reorderings, vocabulary
 from mechlearn_zoo.learners.descent import descend
+from mechlearn_zoo.learners.evaluation import parameters
 from mechlearn_zoo.methods.language.alignment import Fillers, align, eager_feasible
 from mechlearn_zoo.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
 from mechlearn_zoo.tasks.streams import stream
@@ -215,7 +216,7 @@ def scored(
     yield {"kind": "reached", "model": name, "step": min(enough, default=None), "steps": config.steps}
     for clauses, pairs in tests.items():
         exact, words = shares(found(pairs), pairs)
-        ends: Row = {"exact": exact, "words": words, "parameters": count(model), "steps": config.steps}
+        ends: Row = {"exact": exact, "words": words, "parameters": parameters(model), "steps": config.steps}
         stopped = {f"stopped_{key}": best[f"stopped_{key}_{clauses}"] for key in ("exact", "words")}
         yield {"kind": "final", "model": name, "clauses": clauses, **ends, "stopped_at": best["stopped_at"], **stopped}
 
@@ -249,8 +250,3 @@ def named(words: Sequence[int]) -> str:
             letter, first = ("n", 0) if place < 20 else ("a", 20) if place < 30 else ("v", 30)
             out.append(f"{letter.upper() if capital else letter}{place - first}")
     return " ".join(out)
-
-
-def count(model: nn.Module) -> int:
-    """Return the number of parameters."""
-    return sum(parameter.numel() for parameter in model.parameters())

@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy
 from claimlab import Halves, Limited, Positive, Preset, Row, computed
 from mechlearn.nn.perceptrons import linear
 from mechlearn_zoo.learners.descent import descend, kept_steps
+from mechlearn_zoo.learners.evaluation import parameters
 from mechlearn_zoo.methods.language.trellis import Trellis, TrellisNet, from_recurrent
 from mechlearn_zoo.methods.language.vocabulary import Vocabulary, packed
 from mechlearn_zoo.tasks.streams import same_stream
@@ -153,11 +154,6 @@ def equal_units(inputs: int, config: Config) -> int:
     while 4 * units * (inputs + units + 2) < wanted:
         units += 1
     return units
-
-
-def parameters(model: nn.Module) -> int:
-    """Return how many numbers the sequence model between embedding and head has."""
-    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def theorem(seed: int) -> Row:

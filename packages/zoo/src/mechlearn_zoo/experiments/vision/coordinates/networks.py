@@ -125,11 +125,6 @@ def critic(side: int, width: int, coordinates: bool, generator: Generator) -> nn
     return nn.Sequential(*modules, nn.Flatten(), linear(width * size**2, 1, "default", generator))
 
 
-def count(model: nn.Module) -> int:
-    """Return the number of parameters."""
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
 def positions(images: Tensor) -> Tensor:
     """Return the centre of mass of each picture's light, (b, 2) row and column in pixels; the middle where it is dark."""
     light = images[:, 0].clamp(min=0)

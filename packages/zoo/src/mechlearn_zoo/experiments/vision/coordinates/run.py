@@ -19,7 +19,7 @@ from claimlab import EarlyStopping, Positive, Preset, Row, check_limits, checkpo
 from mechlearn_zoo.experiments.vision.coordinates import networks
 from mechlearn_zoo.experiments.vision.coordinates.squares import Division, Squares, draw_squares, squares
 from mechlearn_zoo.learners.descent import descend, kept_steps
-from mechlearn_zoo.learners.evaluation import accuracy
+from mechlearn_zoo.learners.evaluation import accuracy, parameters
 from mechlearn_zoo.tasks.pictures.digits import digits
 from mechlearn_zoo.tasks.streams import same_stream
 
@@ -132,7 +132,7 @@ def fit(config: Config, data: Squares, task: Task, division: Division, network: 
     saved.stay()
     score = scores(task, model, data)
     ends: Row = {"train": float(score[~data.held_out].mean()), "test": float(score[data.held_out].mean())}
-    yield {"kind": "final", **row, **ends, "parameters": networks.count(model), "steps": steps}
+    yield {"kind": "final", **row, **ends, "parameters": parameters(model), "steps": steps}
     shown = score.clamp(0, 9).round() if task == "find" else (9 * score).round()
     yield {"kind": "map", **row, "scores": "".join(str(int(digit)) for digit in shown)}
 
@@ -220,7 +220,7 @@ def fit_gan(config: Config, network: str) -> Row:
     places = {(int(i), int(j)) for i, j in found[good].tolist() if 1 <= i < side - 1 and 1 <= j < side - 1}
     shares: Row = {"squares": float(good.float().mean()), "covered": len(places) / len(images)}
     grid = "".join("1" if (i, j) in places else "0" for i in range(1, side - 1) for j in range(1, side - 1))
-    return {"kind": "gan", "network": network, **shares, "parameters": networks.count(painter), "places": grid}
+    return {"kind": "gan", "network": network, **shares, "parameters": parameters(painter), "places": grid}
 
 
 def overlap(pictures: Tensor, wanted: Tensor) -> Tensor:
