@@ -60,6 +60,11 @@ class TestSums:
         assert torch.equal(total, 1 + gradients.sum(0))
         assert sign.dtype == held
         assert torch.equal(sign.float(), 2 + gradients.sign().sum(0))
+        total.fill_(torch.nan)
+        kernels.add_signs(-gradients, total, sign, fresh=True)
+        assert torch.equal(total, -gradients.sum(0))
+        assert not total[total == 0].signbit().any()
+        assert torch.equal(sign.float(), -gradients.sign().sum(0))
 
     @pytest.mark.parametrize("count", [0, 1, 3, 6])
     @pytest.mark.parametrize("components", [1, 9000])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from mechlearn.agreement.compiled.plan import Plan, Program, Rows, read
+from mechlearn.agreement.compiled.plan import Plan, Program, Rows, parts, read
 from mechlearn.agreement.compiled.sinks import Sink, equal
 
 Body = Callable[[Sequence[Tensor], Sequence[int], Sequence[int], Sequence[Sink]], None]
@@ -22,9 +22,28 @@ _SHAPES = (
 
 @functools.lru_cache(maxsize=4096)
 def body(text: str) -> Body:
-    """Return the fastest body for a plan."""
-    plan = read(text)
+    """Return the fastest body for each part of a plan, one after the other."""
+    found = [(_fastest(one.plan), one.operands, one.outputs) for one in parts(read(text))]
+
+    def run(operands: Sequence[Tensor], starts: Sequence[int], sizes: Sequence[int], sinks: Sequence[Sink]) -> None:
+        for one, own, outputs in found:
+            one([operands[place] for place in own], starts, sizes, [sinks[place] for place in outputs])
+
+    return run
+
+
+def _fastest(plan: Plan) -> Body:
     return _product(plan) or _total(plan) or functools.partial(_each, plan, Program(plan))
+
+
+def is_product(plan: Plan) -> bool:
+    """Tell whether a plan is one product of matrices."""
+    return _product(plan) is not None
+
+
+def is_total(plan: Plan) -> bool:
+    """Tell whether a plan is one sum over rows."""
+    return _total(plan) is not None
 
 
 def part(operand: Tensor, rows: Rows, start: int, stop: int, count: int) -> Tensor:
@@ -119,7 +138,7 @@ def _multiply(
 def _total(plan: Plan) -> Body | None:
     """Return the body of a sum over rows, whose result may be seen in another shape: that of a bias or a scale."""
     rows = plan.operands[0]
-    if rows is None or rows.post or len(plan.outputs) != 1 or len(plan.operands) > 1 or not _is_total(plan):
+    if rows is None or rows.post or len(plan.outputs) != 1 or len(plan.operands) > 1 or not _in_line(plan):
         return None
     shape = plan.outputs[0].shape
 
@@ -130,7 +149,7 @@ def _total(plan: Plan) -> Body | None:
     return run
 
 
-def _is_total(plan: Plan) -> bool:
+def _in_line(plan: Plan) -> bool:
     """Tell whether a plan is a sum over rows whose result is seen in another shape."""
     first, *behind = plan.steps
     in_line = all(step.arguments[0] == {"value": place} for place, step in enumerate(behind, 1))

@@ -109,6 +109,64 @@ def read(text: str) -> Plan:
     )
 
 
+class Part(NamedTuple):
+    """A part of a plan that shares no sum with another.
+
+    Attributes:
+        plan: by itself.
+        operands: its operands' places among the whole plan's.
+        outputs: its outputs' places there.
+    """
+
+    plan: Plan
+    operands: list[int]
+    outputs: list[int]
+
+
+def parts(plan: Plan) -> list[Part]:
+    """Return what a plan can be carried out as, one after the other: steps that read one another are together.
+
+    An operand that is turned is not yet a sum: parts may share it, and each turns it for itself.
+    """
+    first = len(plan.operands)
+    reads = {value: _values(step.arguments) for value, step in enumerate(plan.steps, first)}
+    turned = {value for value, step in enumerate(plan.steps, first) if step.name == _TURN and max(reads[value]) < first}
+    together: dict[int, set[int]] = {}
+    for value in sorted(reads.keys() - turned):
+        own = {value}.union(*(together.get(read, ()) for read in reads[value]))
+        together.update(dict.fromkeys(own, own))
+    found = {id(own): own for own in together.values()}.values()
+    return [_part(plan, own | {read for value in own for read in reads[value] if read in turned}) for own in found]
+
+
+_TURN = "aten.permute.default"
+
+
+def _part(plan: Plan, own: set[int]) -> Part:
+    """Return a part by the values of its steps."""
+    first = len(plan.operands)
+    operands = sorted({read for value in own for read in _values(plan.steps[value - first].arguments) if read < first})
+    number = {value: place for place, value in enumerate([*operands, *sorted(own)])}
+    outputs = [place for place, output in enumerate(plan.outputs) if output.value in own]
+
+    def renumbered(code: Any) -> Any:  # noqa: ANN401  # an argument's code
+        if isinstance(code, list):
+            return [renumbered(one) for one in code]
+        return {"value": number[code["value"]]} if isinstance(code, dict) and "value" in code else code
+
+    steps = [plan.steps[value - first] for value in sorted(own)]
+    steps = [step._replace(arguments=renumbered(step.arguments)) for step in steps]
+    of = [plan.outputs[place]._replace(value=number[plan.outputs[place].value]) for place in outputs]
+    return Part(Plan([plan.operands[value] for value in operands], steps, of, plan.needs), operands, outputs)
+
+
+def _values(code: Any) -> list[int]:  # noqa: ANN401  # an argument's code
+    """Return the values that an argument reads."""
+    if isinstance(code, list):
+        return [value for one in code for value in _values(one)]
+    return [code["value"]] if isinstance(code, dict) and "value" in code else []
+
+
 @functools.lru_cache(maxsize=4096)
 def _found(name: str) -> Any:  # noqa: ANN401  # an operation of torch
     if name == "getitem":

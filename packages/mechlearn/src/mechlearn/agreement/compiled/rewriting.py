@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import torch
@@ -10,6 +11,7 @@ from torch.fx.node import map_arg
 
 from mechlearn.agreement.compiled import marks
 from mechlearn.agreement.compiled.analysis import analysed
+from mechlearn.agreement.compiled.bodies import is_product, is_total
 from mechlearn.agreement.compiled.calls import Call, is_operation, shape_of
 from mechlearn.agreement.compiled.operation import ENVIRONMENT_SUMS
 from mechlearn.agreement.compiled.plan import Encoder, Output, Plan, Rows, Step
@@ -93,7 +95,7 @@ class Rewriting:
                 self._check(gradient)
                 wanted.setdefault(gradient, []).append(number)
             self.outputs[self.first + self.place[parameter]] = None
-        for group in groups(wanted, self.tags):
+        for group in self._together(groups(wanted, self.tags)):
             self._replace(group, wanted, each)
         self.output.args = (tuple(self.outputs),)
 
@@ -121,12 +123,39 @@ class Rewriting:
         if not all(isinstance(size, int) for size in shape_of(gradient)):
             raise RefusedError("a parameter whose shape differs from call to call")
 
+    def _together(self, found: Iterator[list[Node]]) -> Iterator[list[Node]]:
+        """Yield groups, several in one where a call of the operation costs more than what waits for it.
+
+        A sum over rows joins the product that reads the same tensor, as a bias's its weight's. Then products and sums wait for
+        the next one of the graph as long as all that they read is small.
+        """
+        smalls = [Small(self.graph, self.tags, self.marked, group) for group in found]
+        products = {one: small for small in smalls if is_product(small.plan) for one in small.operands}
+        joined: dict[Small, list[Node]] = {}
+        for small in smalls:
+            home = products.get(small.operands[0], small) if is_total(small.plan) else small
+            joined.setdefault(home, []).extend(small.gradients)
+        place = {node: k for k, node in enumerate(self.graph.nodes)}
+        waiting: list[Node] = []
+        elements = 0
+        for small in sorted(joined, key=lambda small: max((place[one] for one in small.operands), default=0)):
+            if not is_product(small.plan) and not is_total(small.plan):
+                yield joined[small]
+                continue
+            own = sum(map(_elements, small.operands))
+            if waiting and elements + own > WAITING:
+                yield waiting
+                waiting, elements = [], 0
+            waiting, elements = waiting + joined[small], elements + own
+        if waiting:
+            yield waiting
+
     def _replace(self, group: Sequence[Node], wanted: Mapping[Node, Sequence[int]], each: int) -> None:
         """Put one operation in the place of some gradients and what leads to them."""
         found = Small(self.graph, self.tags, self.marked, group)
-        plan, operands, sizes = found.planned()
         with self.graph.inserting_before(self.output):
-            node = self.graph.call_function(ENVIRONMENT_SUMS, (operands, self.marked.starts, plan.text(), sizes))
+            arguments = found.operands, self.marked.starts, found.plan.text(), found.sizes
+            node = self.graph.call_function(ENVIRONMENT_SUMS, arguments)
             node.meta["val"] = _value(node)
             for place, gradient in enumerate(group):
                 for k in range(each):
@@ -143,6 +172,15 @@ def _value(node: Node) -> Any:  # noqa: ANN401  # a tensor without data, or seve
     arguments, options = map_arg((node.args, dict(node.kwargs)), of)
     target: Any = node.target
     return target(*arguments, **options)
+
+
+WAITING = 2**20
+"""How many elements may be kept in memory until what reads them is done in one call."""
+
+
+def _elements(node: Node) -> int:
+    """Return how many elements a tensor had when it was traced."""
+    return prod(int(size) if isinstance(size, int) else int(size.node.hint) for size in shape_of(node))
 
 
 def is_summed(tags: Mapping[Node, Tags], node: Node) -> bool:
@@ -187,13 +225,18 @@ class Small:
 
     Args:
         graph: the large one.
-        tags: of its nodes.
+        tags: of its nodes; those of nodes that are put in are added.
         marked: what its marks name.
         gradients: that the small graph returns.
+
+    Attributes:
+        plan: the small graph.
+        operands: of the plan.
+        sizes: nodes of the sizes that it reads.
     """
 
-    def __init__(self, graph: Graph, tags: Mapping[Node, Tags], marked: _Marked, gradients: Sequence[Node]) -> None:
-        self.graph, self.tags, self.marked, self.gradients = graph, dict(tags), marked, gradients
+    def __init__(self, graph: Graph, tags: dict[Node, Tags], marked: _Marked, gradients: Sequence[Node]) -> None:
+        self.graph, self.tags, self.marked, self.gradients = graph, tags, marked, gradients
         inside: set[Node] = set().union(*(below(gradient, tags) for gradient in gradients))
         inside |= {one for node in inside for one in node.all_input_nodes if self._turned(one)}
         self.nodes = [self._prepared(node) for node in graph.nodes if node in inside]
@@ -203,13 +246,13 @@ class Small:
                 outside = one not in inside and one not in self.operands
                 if outside and isinstance(one.meta.get("val"), torch.Tensor):
                     self.operands.append(one)
+        self.plan, self.sizes = self._planned()
 
     def _turned(self, node: Node) -> bool:
         """Tell whether a node with rows is another one seen with its dimensions in another order: no memory need hold it."""
         return node.target is torch.ops.aten.permute.default and isinstance(self.tags[node], Row)
 
-    def planned(self) -> tuple[Plan, list[Node], list[Node]]:
-        """Return the plan, its operands, and nodes of sizes that it reads."""
+    def _planned(self) -> tuple[Plan, list[Node]]:
         values = {node: k for k, node in enumerate([*self.operands, *self.nodes])}
         encode = Encoder(values)
         steps = [
@@ -222,7 +265,7 @@ class Small:
         ]
         constants = self._along_rows()
         operands = [self._rows(node, constants) for node in self.operands]
-        return Plan(operands, steps, outputs, self.marked.needs), self.operands, encode.sizes
+        return Plan(operands, steps, outputs, self.marked.needs), encode.sizes
 
     def _along_rows(self) -> dict[Node, Row]:
         """Return where operands that belong to no row have an entry for each: they are cut as rows are."""

@@ -86,25 +86,26 @@ class Lean(Sink):
 
     def __init__(self, compiled: Compiled, shape: Sequence[int], narrow: bool) -> None:
         self._compiled, self._shape, self._narrow = compiled, tuple(shape), narrow
-        self._gradient = torch.zeros(self._shape)
+        self._gradient = torch.empty(self._shape)
         self._count = self._gradient.numel()
-        self._signs = torch.zeros(-(-self._count // 4)) if narrow else torch.zeros(self._shape)
+        self._signs = torch.empty(-(-self._count // 4) if narrow else self._shape)
         library = compiled.library
         self._add = library.mechlearn_add_signs_in_bytes if narrow else library.mechlearn_add_signs
-        self._places = self._gradient.data_ptr(), self._signs.data_ptr()
+        self._begun = False
 
-    def _some(self, stack: Tensor, environments: int, first: int, count: int) -> None:
-        """Add contiguous gradients of some adjacent components."""
-        gradient, signs = self._places
-        self._add(stack.data_ptr(), environments, count, gradient + 4 * first, signs + first * (1 if self._narrow else 4))
+    def _some(self, stack: Tensor, environments: int, first: int, count: int, fresh: bool) -> None:
+        """Add contiguous gradients of some adjacent components, whose sums begin with them where they are fresh."""
+        gradient, signs = self._gradient.data_ptr() + 4 * first, self._signs.data_ptr() + first * (1 if self._narrow else 4)
+        self._add(stack.data_ptr(), environments, count, gradient, signs, fresh)
 
     def one(self, gradient: Tensor) -> None:
         """Add an environment's gradient."""
-        self._some(gradient.contiguous(), 1, 0, self._count)
+        self.stack(gradient[None])
 
     def stack(self, gradients: Tensor) -> None:
         """Add gradients in one call."""
-        self._some(gradients.contiguous(), len(gradients), 0, self._count)
+        self._some(gradients.contiguous(), len(gradients), 0, self._count, not self._begun)
+        self._begun = True
 
     def products(self, left: Tensor, right: Tensor, starts: Sequence[int]) -> None:
         """Add products: small ones many at a time, others in tiles that stay in cache."""
@@ -150,9 +151,9 @@ class Lean(Sink):
         for first in range(0, outputs, tile):
             rows = min(tile, outputs - first)
             own = scratch[:rows]
-            for one, other in parts:
+            for place, (one, other) in enumerate(parts):
                 torch.mm(one if rows == outputs else one[first : first + rows], other, out=own)
-                self._some(own, 1, first * columns, rows * columns)
+                self._some(own, 1, first * columns, rows * columns, not place)
 
     def packed(self) -> list[Tensor]:
         """Return both sums."""

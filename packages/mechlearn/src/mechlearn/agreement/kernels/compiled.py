@@ -41,6 +41,7 @@ class Compiled:
             size,
             at,
             at,
+            size,
         ]
         self.library.mechlearn_sign_products.argtypes = [at, at, size, size, size, at, at]
         number = ctypes.c_float
@@ -53,16 +54,19 @@ class Compiled:
         """Tell whether all tensors are of the kind that the functions read."""
         return all(t.dtype == torch.float32 and t.device.type == "cpu" and t.is_contiguous() for t in tensors)
 
-    def add_signs(self, gradients: Float[Tensor, "c *p"], total: Float[Tensor, "*p"], sign: Shaped[Tensor, "*p"]) -> None:
+    def add_signs(
+        self, gradients: Float[Tensor, "c *p"], total: Float[Tensor, "*p"], sign: Shaped[Tensor, "*p"], fresh: bool = False
+    ) -> None:
         """Add the sum of environment gradients to ``total`` and the sum of their signs to ``sign``, in one pass.
 
         Args:
             gradients: of c environments.
             total: where their sum is added.
             sign: where the sum of their signs is added: float32, or bytes that have room for it.
+            fresh: begin both sums with the first environment, whatever their memory holds.
         """
         add = self.library.mechlearn_add_signs_in_bytes if sign.dtype == torch.int8 else self.library.mechlearn_add_signs
-        add(gradients.data_ptr(), len(gradients), total.numel(), total.data_ptr(), sign.data_ptr())
+        add(gradients.data_ptr(), len(gradients), total.numel(), total.data_ptr(), sign.data_ptr(), fresh)
 
     def sign_products(self, deltas: Float[Tensor, "e o"], inputs: Float[Tensor, "e i"]) -> Int8[Tensor, "o i"]:
         """Return sum_e sign(delta_e) sign(a_e)^T of at most 127 environments, by counting bits."""

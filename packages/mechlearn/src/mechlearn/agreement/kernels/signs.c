@@ -6,16 +6,22 @@
 
 enum { BLOCK = 4096 }; /* components whose sums stay in the first-level cache while environments stream by */
 
-/* total[n] += sum_e g[e][n] and sign[n] += sum_e sign(g[e][n]): what a sum, a sign and a second sum do in three passes.
+/* total[n] += sum_e g[e][n] and sign[n] += sum_e sign(g[e][n]): what a sum, a sign and a second sum do in three passes. Sums that
+   are `fresh` begin with the first environment, whatever was in their memory.
 
    Two functions, by the type that holds the sums of signs. Bytes hold those of at most 127 environments. */
 #define ADD_SIGNS(name, type)                                                                                              \
     void name(const float *restrict g, int64_t environments, int64_t components, float *restrict total,                    \
-              type *restrict sign)                                                                                         \
+              type *restrict sign, int64_t fresh)                                                                          \
     {                                                                                                                      \
         for (int64_t first = 0; first < components; first += BLOCK) {                                                      \
             int64_t last = first + BLOCK < components ? first + BLOCK : components;                                        \
-            for (int64_t e = 0; e < environments; e++) {                                                                   \
+            if (fresh)                                                                                                     \
+                for (int64_t n = first; n < last; n++) {                                                                   \
+                    total[n] = 0.0f + g[n]; /* not -0 */                                                                   \
+                    sign[n] = (type)((g[n] > 0) - (g[n] < 0));                                                             \
+                }                                                                                                          \
+            for (int64_t e = fresh ? 1 : 0; e < environments; e++) {                                                       \
                 const float *one = g + e * components;                                                                     \
                 for (int64_t n = first; n < last; n++) {                                                                   \
                     total[n] += one[n];                                                                                    \
