@@ -230,6 +230,14 @@ def asked(rows, stopped=None, unlooked=()):
     return judged.measured, judged.verdict, [one.measured for one in judged.parts]
 
 
+def test_a_number_less_another_of_the_same_row():
+    rows = Rows(
+        [{"seed": 0, "m": "one", "a": 3.0, "b": 1.0}, {"seed": 1, "m": "one", "a": 5.0, "b": 4.5}, {"seed": 1, "m": "two"}]
+    )
+    assert OverSeeds("a", {"m": "one"}, less="b")(rows) == bootstrap([2.0, 0.5], np.median)
+    assert OverSeeds("a", {"m": "none"}, less="b")(rows) is None
+
+
 def test_a_lead_is_asked_at_the_ends_and_where_validation_stops():
     assert asked(stopped_rows(1.0, 0.5, 1.0, 0.875)) == (0.125, "does not hold so far", [0.5, 0.125])
     assert asked(stopped_rows(1.0, 0.5, 1.0, 0.25)) == (0.5, "holds so far", [0.5, 0.75])

@@ -138,15 +138,18 @@ class OverSeeds:
         key: the number.
         values: what the rows must hold; one row a seed.
         statistic: of the seeds' numbers; called with ``axis=-1``.
+        less: another number of the same rows, which is taken away; "" for none.
     """
 
     key: str
     values: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
     statistic: Callable[..., Any] = np.median
+    less: str = ""
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the statistic with its bootstrap interval, or None where no row holds the values."""
-        found = [_only(group, self.key) for group in rows.where(**self.values).by("seed").values()]
+        groups = rows.where(**self.values).by("seed").values()
+        found = [_only(group, self.key) - (_only(group, self.less) if self.less else 0.0) for group in groups]
         return bootstrap(found, self.statistic) if found else None
 
 

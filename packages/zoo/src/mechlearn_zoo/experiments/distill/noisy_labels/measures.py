@@ -1,8 +1,6 @@
 """What is measured of a student that a teacher told the odds."""
 
-import numpy as np
-
-from claimlab import EachSeed, OverSeeds, Rows, number
+from claimlab import OverSeeds, Rows, number
 
 FRESH, WARM = "LDT, fresh moments", "LDT, student moments"
 """Readings of the inner optimiser: its moments start at zero at every meta-step, or with the student's own (released code)."""
@@ -11,14 +9,9 @@ calibration = OverSeeds("calibration_error", {"kind": "final", "label": WARM})
 """LDT's expected calibration error at the end of training, with the student's own moments; the median over seeds."""
 
 
-def above_bayes(label: str) -> EachSeed:
+def above_bayes(label: str) -> OverSeeds:
     """Return a measure: by how many nats a student's test loss at the end exceeds the Bayes loss; the median over seeds."""
-
-    def excess(rows: Rows) -> float | None:
-        found = rows.where(kind="final", label=label)
-        return number(found[0], "last") - number(found[0], "bayes") if found else None
-
-    return EachSeed(excess, np.median)
+    return OverSeeds("last", {"kind": "final", "label": label}, less="bayes")
 
 
 def below_entropy(rows: Rows) -> float | None:

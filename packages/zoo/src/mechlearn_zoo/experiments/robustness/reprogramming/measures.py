@@ -2,17 +2,12 @@
 
 import numpy as np
 
-from claimlab import EachSeed, Paired, Rows, Scalar
+from claimlab import OverSeeds, Paired, Rows, Scalar
 
 
-def gain(task: str) -> EachSeed:
+def gain(task: str) -> OverSeeds:
     """Return a measure: a trained convolutional host's accuracy with its program less that without, mean over seeds."""
-
-    def difference(rows: Rows) -> float | None:
-        found = rows.where(kind="host", host="cnn", state="trained", task=task)
-        return found["accuracy"][0] - found["without"][0] if found else None
-
-    return EachSeed(difference)
+    return OverSeeds("accuracy", {"kind": "host", "host": "cnn", "state": "trained", "task": task}, np.mean, less="without")
 
 
 def trained_over(state: str, host: str) -> Paired:

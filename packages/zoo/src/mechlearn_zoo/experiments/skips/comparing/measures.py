@@ -1,8 +1,6 @@
 """Measures of claims that compare ways to skip by the share of right ends, a row a method and seed."""
 
-import numpy as np
-
-from claimlab import EachSeed, Paired, Rows, number
+from claimlab import OverSeeds, Paired
 
 
 def ahead(method: str, over: str) -> Paired:
@@ -10,11 +8,6 @@ def ahead(method: str, over: str) -> Paired:
     return Paired("accuracy", {"method": method}, {"method": over})
 
 
-def above_frequent(method: str) -> EachSeed:
+def above_frequent(method: str) -> OverSeeds:
     """Return the measure of a method's accuracy less that of always giving the most frequent end, the median over seeds."""
-
-    def above(rows: Rows) -> float | None:
-        some = rows.where(method=method)
-        return number(some[0], "accuracy") - number(some[0], "frequent") if some else None
-
-    return EachSeed(above, np.median)
+    return OverSeeds("accuracy", {"method": method}, less="frequent")

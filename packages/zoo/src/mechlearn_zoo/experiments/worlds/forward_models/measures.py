@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from claimlab import EachSeed, Rows, Scalar
+from claimlab import EachSeed, OverSeeds, Rows, Scalar
 
 
 def over_best(other: str) -> EachSeed:
@@ -19,14 +19,9 @@ def over_best(other: str) -> EachSeed:
     return EachSeed(difference, np.median)
 
 
-def less(key: str, other: str, **values: Scalar) -> EachSeed:
+def less(key: str, other: str, **values: Scalar) -> OverSeeds:
     """Return a measure: a number of a seed's row less another of the same row, median over seeds."""
-
-    def difference(rows: Rows) -> float | None:
-        found = rows.where(**values)
-        return found[key][0] - found[other][0] if found else None
-
-    return EachSeed(difference, np.median)
+    return OverSeeds(key, values, less=other)
 
 
 def new_teammates(key: str = "new") -> EachSeed:
