@@ -5,5 +5,5 @@ one file of this folder; what benchmarks are made of lies in the folders below i
 
 - `Config`, a frozen dataclass of settings with a sentence a field, from which the command line derives its options,
 - `PRESETS`, with "full" and "quick" (seconds, for tests),
-- `run(config, announce)`, which yields rows: flat dicts with at least the keys of `claimlab.cli.benchrows.KEYS`.
+- `run(config, announce)`, which yields rows: flat dicts with at least the keys of `claimlab.cli.bench.KEYS`.
 """

@@ -35,11 +35,16 @@ def test_a_sweep_from_the_command_line(claimlab, here, tmp_path):
     assert out.splitlines()[-2].startswith("sweep   runs/climb/sweep-quick,random,steps=1-")
 
 
-def test_help_shows_ranges_without_optuna(claimlab, monkeypatch):
-    monkeypatch.setitem(sys.modules, "optuna", None)
+def test_help_shows_ranges(claimlab):
     status, out, _ = claimlab("--help")
     assert status == 0
     assert "ranges of quick: highest validation_height, of up, down\n  x: log-uniform 0.0001 to 1\n" in out
+
+
+def test_without_optuna_a_sentence_says_what_to_install(claimlab, monkeypatch):
+    for name in ("claimlab.cli.sweep", "claimlab.sweeping.report"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "optuna", None)
     status, _, said = claimlab()
     assert status == 1
     assert "pip install 'claimlab'" in said

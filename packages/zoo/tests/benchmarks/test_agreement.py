@@ -8,8 +8,7 @@ import torch
 from mechlearn_zoo_benchmarks.entrants.masks.methods import Method, methods
 from mechlearn_zoo_benchmarks.entrants.masks.workloads import WORKLOADS
 
-from claimlab.cli.bench import load
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS, load
 
 SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "mechlearn,running_sums,backpack")
 

@@ -1,7 +1,7 @@
 import json
 import shutil
 
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS
 from mechlearn import cli
 
 

@@ -1,8 +1,7 @@
 import itertools
 import json
 
-from claimlab.cli.bench import load
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS, load
 from mechlearn import cli
 
 

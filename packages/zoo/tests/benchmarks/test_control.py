@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from claimlab.cli.bench import load
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS, load
 
 
 def test_rows(mechlearn):

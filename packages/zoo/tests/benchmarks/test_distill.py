@@ -10,8 +10,7 @@ from mechlearn_zoo_benchmarks.entrants.unrolls.problem import unrolling
 from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
 from torch import nn
 
-from claimlab.cli.bench import load
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS, load
 from mechlearn import cli
 from mechlearn.distill import Adjoint
 from mechlearn_zoo.nn.convolutions import trajectory_network

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS
 
 
 @pytest.mark.filterwarnings("ignore:.*There is a performance drop")

@@ -9,8 +9,7 @@ from mechlearn_zoo_benchmarks.entrants.optimisers.methods import FUSED, Method, 
 from mechlearn_zoo_benchmarks.entrants.optimisers.methods.cautious_adamw import CautiousAdamW, timm_adamw
 from mechlearn_zoo_benchmarks.measuring.peers import NotRunError
 
-from claimlab.cli.bench import load
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS, load
 from mechlearn import cli
 from mechlearn.agreement import TemporalAndMaskAdam
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS
 from mechlearn import cli
 
 

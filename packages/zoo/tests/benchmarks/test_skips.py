@@ -6,8 +6,7 @@ import torch
 from mechlearn_zoo_benchmarks.entrants.following import literal
 from mechlearn_zoo_benchmarks.measuring.memory import in_fresh_process
 
-from claimlab.cli.bench import load
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS, load
 
 SMALL = ("--quick", "--sizes", "36x40", "--repeats", "2", "--turn", "0")
 

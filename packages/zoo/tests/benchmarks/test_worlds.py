@@ -1,7 +1,7 @@
 import json
 from collections import Counter
 
-from claimlab.cli.benchrows import KEYS
+from claimlab.cli.bench import KEYS
 from mechlearn import cli
 
 

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 def complain(error: BaseException, words: Sequence[str], program: str) -> int:
     """Say on stderr why a command failed, on stdout too where JSON was asked for, and return its exit status.
 
-    Args:
-        error: what ended the command; it is being handled.
-        words: the command's; `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
-        program: what was typed before them.
+    Of the command's words `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
     """
     sentence, status = _sentence(error)
     with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts
@@ -97,21 +94,9 @@ def print_json(content: object) -> None:
 
 
 MARKS = {
-    "✓": "+",
-    "✗": "x",
-    "○": "o",
-    "·": "-",
-    "\N{EN DASH}": "-",
-    "\N{EM DASH}": "-",
-    "\N{MULTIPLICATION SIGN}": "x",
-    "±": "+-",
-    "≤": "<=",
-    "≥": ">=",
-    "→": "->",
-    "…": "...",
-    "\N{NO-BREAK SPACE}": " ",
-    "━": "-",
-}
+    "✓": "+", "✗": "x", "○": "o", "·": "-", "━": "-", "±": "+-", "≤": "<=", "≥": ">=", "→": "->", "…": "...",
+    "\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{MULTIPLICATION SIGN}": "x", "\N{NO-BREAK SPACE}": " ",
+}  # fmt: skip
 """What stands for a character of ours that an encoding lacks; any other is spelled out, as in a string of Python."""
 
 _ERRORS = "claimlab.marks"

@@ -1,4 +1,4 @@
-"""`bench`: finding and running benchmarks.
+"""`bench`: finding and running benchmarks, and what every one records: rows of ratios, their file, their tables.
 
 Benchmarks are no part of an installed package. They lie in the folder `benchmarks/` beside the sources of a package of
 experiments, which is imported as the package `TOP_benchmarks`; its listing is the index. What a benchmark defines is said in
@@ -12,23 +12,26 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import json
+import math
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from claimlab.cli.answers import fields_help, print_json
-from claimlab.cli.options import helped, named_path, package, package_option
+from claimlab.cli.options import named_path, package, package_option
 from claimlab.errors import LabError, UsageError, suggestion
 from claimlab.fields import build, parse_overrides, settings_of
 from claimlab.rows import Row
 from claimlab.running.provenance.machine import hardware
-from claimlab.running.provenance.source_tree import folder_of
-
-SENTENCE = "measure time and memory beside plain backpropagation and other packages"
+from claimlab.running.provenance.made import now, versions
+from claimlab.running.provenance.source_tree import code_of, folder_of, sources
+from claimlab.running.storage import ensure_file, write_atomically
+from claimlab.showing.wording import interval, number
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -42,18 +45,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Measure and show the rows."""
-    if options.name is None and helped(options):
-        return 0
     top = package(options).partition(".")[0]
     if options.name is None:
         known = suggestion("", names(folder(top)))
         raise UsageError(f"{options.parser.prog} should be given the name of a benchmark. Found none. {known}")
     bench = load(options.name, top)
-    if helped(options):
+    if options.help:
         print(fields_help(bench.name, bench.title, bench.config, bench.presets))
         return 0
-    from claimlab.cli.benchrows import print_rows  # noqa: PLC0415  # slower to import than to list commands
-
     rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
     if options.json:
         print_json({"bench": bench.name, "hardware": hardware(), "rows": rows})
@@ -132,9 +131,6 @@ def load_package(top: str) -> str:
 
 def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = None) -> list[Row]:
     """Run a benchmark; rows are written to `out` as they are made, and stderr says what is under way."""
-    from claimlab.cli.benchrows import measured_here, write_results  # noqa: PLC0415
-    from claimlab.running.storage import ensure_file  # noqa: PLC0415
-
     options = ("quick", "out", "package", "json", "help", "traceback")
     overrides = parse_overrides(settings_of(bench.config), words, bench.name, options)
     config = build(bench.presets[preset], overrides)
@@ -148,3 +144,58 @@ def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = 
             if out is not None:
                 write_results(out, bench.name, made, rows)
     return rows
+
+
+KEYS = ("workload", "method", "ratio", "low", "high", "memory_ratio", "exact")
+"""What every row holds; numbers are None where nothing was measured, and `note` says why."""
+
+HEADINGS = ("method", "time over plain", "range", "memory over plain", "masks", "remarks")
+"""The columns of the tables."""
+
+
+def measured_here(package: str) -> Row:
+    """Return hardware, commit, time and versions of what is measured now, as columns of its rows."""
+    code, names = code_of(package), (*sources(package), "torch", "numpy")
+    return {"hardware": hardware(), "commit": code.commit, "dirty": code.changes, "time": now(), **versions(names)}
+
+
+def write_results(path: Path, bench: str, made: Row, rows: Iterable[Row]) -> None:
+    """Write rows atomically, one JSON object a line, each with where and when it was measured."""
+    facts: Row = {"bench": bench, **made}
+    write_atomically(path, "".join(json.dumps({**facts, **row}, allow_nan=False) + "\n" for row in rows))
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return a row as a table shows it, in the order of `HEADINGS`.
+
+    >>> cells({"method": "ours", "ratio": 1.234, "low": 1.2, "high": 1.3, "memory_ratio": 1.05, "exact": True})
+    ('ours', '1.23', '[1.2, 1.3]', '1.05', 'exact', '')
+    """
+    values = [row.get(key) for key in ("ratio", "low", "high", "memory_ratio")]
+    ratio, low, high, memory = (value if isinstance(value, int | float) else None for value in values)
+    remarks = "; ".join(str(row[key]) for key in ("note", "version") if row.get(key))
+    return str(row["method"]), number(ratio), interval(low, high), number(memory), _masks(row), remarks
+
+
+def _masks(row: Row) -> str:
+    exact, mismatches = row.get("exact"), row.get("mismatches")
+    if exact is None:
+        return "-"
+    if not exact:
+        return f"differ ({mismatches} components)" if mismatches else "differ"
+    return f"exact ({mismatches} differ by rounding)" if mismatches else "exact"
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """Print the tables."""
+    from claimlab.showing.terminal import show, table, text  # noqa: PLC0415  # rich, which no benchmark is to measure
+
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(str(row["workload"]), []).append(row)
+    for workload, members in groups.items():
+        found = table(*HEADINGS, title=workload, whole=HEADINGS[:4])
+        for row in sorted(members, key=lambda row: ratio if isinstance(ratio := row["ratio"], int | float) else math.inf):
+            found.add_row(*map(text, cells(row)))
+        print()
+        show(found)

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from claimlab.cli.answers import print_json, shown
-from claimlab.cli.options import directory_argument, helped, refuse
-
-SENTENCE = "remove what another source made, or what was left half"
+from claimlab.cli.options import directory_argument
+from claimlab.running.watching.status import clean
+from claimlab.showing.wording import plain
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -21,12 +21,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Clean, or say what would go."""
-    if helped(options):
-        return 0
-    refuse(rest)
-    from claimlab.running.watching.status import clean  # noqa: PLC0415  # needed from here on only
-    from claimlab.showing.wording import plain  # noqa: PLC0415
-
     found = clean(options.directory, options.older, options.half, options.dry_run)
     gone, kept = [one for one in found if not one.why_kept], [one for one in found if one.why_kept]
     size = sum(one.size for one in gone)

@@ -12,11 +12,10 @@ from textwrap import fill
 from typing import Any
 
 from claimlab.cli.answers import print_json
-from claimlab.cli.options import helped, package, package_option, records, refuse
+from claimlab.cli.options import package, package_option, records
 from claimlab.errors import UsageError
 from claimlab.experiment import listing
-
-SENTENCE = "what there is to run"
+from claimlab.running.runfiles import find_runs
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +27,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Print the experiments of a package."""
-    if helped(options):
-        return 0
-    refuse(rest)
     found = listing(package(options))
     if options.seed is not None:
-        return _by_item(options, records(options))
+        _print_items(_items(options.seed, records(options)), options.json)
+        return 0
     if options.json:
         print_json({"experiments": [{"name": one.name, "title": one.title, "reproduces": one.reproduces} for one in found]})
         return 0
@@ -46,23 +43,19 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return 0
 
 
-def _by_item(options: argparse.Namespace, folder: Path) -> int:
+def _print_items(items: list[dict[str, Any]], json: bool) -> None:
     """Print the items of a seed, and below each its experiments with the minutes of their records and their pictures."""
-    items = _items(options.seed, folder)
-    if options.json:
+    if json:
         print_json({"items": items})
-        return 0
+        return
     for item in items:
         print(f"{item['id']:<5}{item['what']}")
         for one in item["experiments"]:
             print(f"     {one['name']:<24}{one['minutes'] or '-':>6} min  {one['picture'] or 'no picture'}")
     print("\nMinutes are those of the recorded preset quick, all its seeds.")
-    return 0
 
 
 def _items(seed: str, folder: Path) -> list[dict[str, Any]]:
-    from claimlab.running.runfiles import find_runs  # noqa: PLC0415  # needed here only
-
     file = folder / "seeds.toml"
     if not file.is_file():
         raise UsageError(f"The folder of records should have a seeds.toml. Found none in {folder}. Go to the checkout's root.")

@@ -7,13 +7,14 @@ import contextlib
 import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from claimlab.cli.answers import fields_help
 from claimlab.errors import UsageError
+from claimlab.experiment import Experiment, load
+from claimlab.running.provenance.source_tree import folder_of
+from claimlab.running.workers.local import Engine
 from claimlab.values import finite_number
-
-if TYPE_CHECKING:
-    from claimlab.running.workers.local import Engine
 
 OUT = Path("runs")
 """Where runs go, and where the report looks for them, unless told otherwise."""
@@ -64,7 +65,7 @@ def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
     name, _, address = options.on.partition(":")
     if name != "ray":
         raise UsageError(f"--on should be ray or ray:HOST:PORT. Found {options.on!r}. Leave it out for this machine.")
-    from claimlab.running.workers.cluster import Wish, cluster  # noqa: PLC0415  # needed from here on only
+    from claimlab.running.workers.cluster import Wish, cluster  # noqa: PLC0415  # of an extra
 
     with cluster(Wish(address, **wishes)) as found:
         yield found
@@ -98,26 +99,20 @@ def records(options: argparse.Namespace) -> Path:
     found = package_if_any(options)
     if found is None:
         return RESULTS
-    from claimlab.running.provenance.source_tree import folder_of  # noqa: PLC0415
-
     place = folder_of(found).parents[1]
     inside = place.is_relative_to(Path.cwd()) and (place / "pyproject.toml").is_file()
     return (place / RESULTS).relative_to(Path.cwd()) if inside else RESULTS
 
 
-def helped(options: argparse.Namespace) -> bool:
-    """Print help if it was asked for, and return whether it was."""
-    if options.help:
-        print(options.parser.format_help(), end="")
-    return options.help
-
-
-def nameless(options: argparse.Namespace) -> int:
-    """Show the help of a command without a name where that was asked for; else raise an error."""
-    if helped(options):
-        return 0
-    found = "Found none. The command list shows them"
-    raise UsageError(f"{options.parser.prog} should be given the name of an experiment. {found}.")
+def named(options: argparse.Namespace) -> Experiment[Any]:
+    """Load the experiment that was named, and print its settings where help is asked for."""
+    if options.name is None:
+        found = "Found none. The command list shows them"
+        raise UsageError(f"{options.parser.prog} should be given the name of an experiment. {found}.")
+    experiment = load(options.name, package(options))
+    for one in (experiment, *experiment.parts) if options.help else ():
+        print(fields_help(one.name, one.title, one.config, {name: preset.config for name, preset in one.presets.items()}))
+    return experiment
 
 
 def refuse(rest: Sequence[str]) -> None:

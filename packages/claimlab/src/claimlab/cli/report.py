@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claimlab.cli.answers import claims_json, print_json, shown
-from claimlab.cli.options import directory_argument, helped, named_path, package, package_if_any, package_option, refuse
-
-if TYPE_CHECKING:
-    from claimlab.running.run import Run
-
-SENTENCE = "write the report of a folder of runs"
+from claimlab.cli.options import directory_argument, named_path, package, package_if_any, package_option
+from claimlab.running.run import Run
+from claimlab.running.runfiles import find_runs
+from claimlab.showing.evidence import confirmed_words, labels, made_words, older_words, whole
+from claimlab.showing.facts import explanations
+from claimlab.showing.judging import checked, judge_again
+from claimlab.showing.pages import write_pages
+from claimlab.showing.report import write_report
+from claimlab.showing.terminal import print_verdicts
+from claimlab.showing.wording import counted, plain
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -27,16 +31,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Write the report and show every run's verdicts."""
-    if helped(options):
-        return 0
-    refuse(rest)
-    from claimlab.running.runfiles import find_runs  # noqa: PLC0415  # jinja2 and rich, needed from here on only
-    from claimlab.showing.facts import explanations  # noqa: PLC0415
-    from claimlab.showing.folding import folded  # noqa: PLC0415
-    from claimlab.showing.judging import checked, judge_again, never_run  # noqa: PLC0415
-    from claimlab.showing.pages import write_pages  # noqa: PLC0415
-    from claimlab.showing.report import write_report  # noqa: PLC0415
-
     where = package_if_any(options)  # before anything is imported from it
     judged = [shown(one.folder) for one in judge_again(options.directory, package(options))] if options.judge else []
     found = checked(find_runs(options.directory), where)
@@ -46,15 +40,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.json:
         written: dict[str, Any] = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
         shown_runs = [run_json(one, one.folder not in found.unchecked) for one in runs]
-        written |= {"explained": explanations(options.directory), "runs": shown_runs}
-        never = {name: claims_json(claims) for name, claims in (never_run(runs, where) if where else {}).items()}
-        unmeasured = [one.claim.id for one in folded(runs) if one.claim.verdict == "not measured"]
-        written["never_run"] = [{"name": name, "claims": claims} for name, claims in never.items()]
-        written["not_measured"] = unmeasured + [claim["id"] for claims in never.values() for claim in claims]
-        print_json(written)
+        print_json({**written, "explained": explanations(options.directory), "runs": shown_runs})
         return 0
-    from claimlab.showing.evidence import labels  # noqa: PLC0415
-
     names = labels(runs)
     for one in runs:
         _print(one, names[one.folder], options.history, one.folder not in found.unchecked)
@@ -66,8 +53,6 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def run_json(run: Run, checked: bool) -> dict[str, Any]:
     """Return one run in the answer of `report --json`; `checked` says whether its verdicts were computed from its rows."""
-    from claimlab.showing.evidence import whole  # noqa: PLC0415
-
     recipe = run.recipe
     commits = {"made": run.made, "confirmed": [one for one in run.confirmed if one.outcome != "differs"]}
     evidence = {key: list(dict.fromkeys(one.code.commit for one in some if one.code.commit)) for key, some in commits.items()}
@@ -84,10 +69,6 @@ def run_json(run: Run, checked: bool) -> dict[str, Any]:
 
 
 def _print(run: Run, label: str, history: bool, checked: bool) -> None:
-    from claimlab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
-    from claimlab.showing.terminal import print_verdicts  # noqa: PLC0415
-    from claimlab.showing.wording import counted, plain  # noqa: PLC0415
-
     title = f"{run.recipe.name}, {label}, {counted(len(run.judged.seeds if run.judged else run.seeds), 'seed')}"
     print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])), checked=checked)
     print(plain(f"made at {made_words(run)}, {confirmed_words(run)}\n"))

@@ -6,30 +6,20 @@ import argparse
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claimlab.cli.answers import claims_json, fields_help, print_json, shown
-from claimlab.cli.options import (
-    OUT,
-    RESULTS,
-    engine,
-    engine_options,
-    helped,
-    named_path,
-    nameless,
-    package,
-    package_option,
-    records,
-)
-from claimlab.experiment import load
+from claimlab.cli.answers import claims_json, print_json, shown
+from claimlab.cli.options import OUT, RESULTS, engine, engine_options, named, named_path, package, package_option, records
 from claimlab.fields import parse_overrides, settings_of
+from claimlab.running.execute import execute
+from claimlab.running.plan import plan
+from claimlab.running.run import Run
+from claimlab.running.watching.tracking import json_lines, tracked
+from claimlab.running.workers.worker import Event, OnEvent
+from claimlab.showing.evidence import older_words
+from claimlab.showing.terminal import print_verdicts, progress
+from claimlab.showing.wording import counted
 from claimlab.values import finite_number, whole_number
-
-if TYPE_CHECKING:
-    from claimlab.running.run import Run
-    from claimlab.running.workers.worker import Event, OnEvent
-
-SENTENCE = "compute an experiment, or go on where a run was stopped"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -57,27 +47,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plan, execute and show."""
-    if options.name is None:
-        return nameless(options)
-    package_ = package(options)
-    experiment = load(options.name, package_)
-    if helped(options):
-        for one in (experiment, *experiment.parts):
-            print(fields_help(one.name, one.title, one.config, {name: preset.config for name, preset in one.presets.items()}))
+    experiment = named(options)
+    if options.help:
         return 0
     experiment = experiment.at(options.preset)
-    from claimlab.running.execute import execute  # noqa: PLC0415  # needed from here on only, as is rich
-    from claimlab.running.plan import plan  # noqa: PLC0415
-    from claimlab.running.watching.tracking import json_lines, tracked  # noqa: PLC0415
-    from claimlab.showing.terminal import progress  # noqa: PLC0415
-
-    planned = plan(
-        experiment,
-        options.preset,
-        parse_overrides(settings_of(experiment.config), rest, experiment.name),
-        options.seeds,
-        package_,
-    )
+    overrides = parse_overrides(settings_of(experiment.config), rest, experiment.name)
+    planned = plan(experiment, options.preset, overrides, options.seeds, package(options))
     out = options.out or (records(options) if options.record else OUT)
     folder = planned.record(out) if options.record else planned.folder(out)
     with contextlib.ExitStack() as watching:
@@ -112,10 +87,6 @@ def run_json(done: Run) -> dict[str, Any]:
 
 
 def _print(done: Run, out: Path, program: str) -> None:
-    from claimlab.showing.evidence import older_words  # noqa: PLC0415  # rich and jinja2
-    from claimlab.showing.terminal import print_verdicts  # noqa: PLC0415
-    from claimlab.showing.wording import counted  # noqa: PLC0415
-
     seeds = len(done.judged.seeds) if done.judged else 0
     title = f"{done.recipe.name}, preset {done.recipe.preset}, {counted(seeds, 'seed')}"
     print_verdicts(done.claims, ", ".join(filter(None, [title, older_words(done)])))

@@ -6,21 +6,19 @@ import argparse
 import dataclasses
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claimlab.cli.answers import fields_help, print_json, shown
-from claimlab.cli.options import OUT, engine, engine_options, helped, named_path, nameless, package, package_option
-from claimlab.experiment import command_of, load
+from claimlab.cli.answers import print_json, shown
+from claimlab.cli.options import OUT, engine, engine_options, named, named_path, package, package_option
+from claimlab.experiment import command_of
 from claimlab.fields import parse_overrides, settings_of
 from claimlab.running.plan import flags
+from claimlab.showing.wording import counted
+from claimlab.sweeping.plan import Sweep, sweep
+from claimlab.sweeping.report import Outcome, outcomes, write_report
+from claimlab.sweeping.search import Done, Means, search
+from claimlab.sweeping.table import print_outcomes, watched
 from claimlab.values import whole_number
-
-if TYPE_CHECKING:
-    from claimlab.sweeping.plan import Sweep
-    from claimlab.sweeping.report import Outcome
-    from claimlab.sweeping.search import Done
-
-SENTENCE = "search an experiment's settings, as many trials for every method, on validation rows"
 
 OPTIONS = (
     "preset", "trials", "sampler", "pruner", "seeds", "jobs", "out", "storage", "take_over",
@@ -53,26 +51,15 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plan, search and show."""
-    if options.name is None:
-        return nameless(options)
-    where = package(options)
-    experiment = load(options.name, where)
-    if helped(options):
-        for one in (experiment, *experiment.parts):
-            print(fields_help(one.name, one.title, one.config, {name: preset.config for name, preset in one.presets.items()}))
-            for preset, ranges in one.ranges.items():
-                print(f"\nranges of {preset}: {ranges.objective.words}, of {', '.join(ranges.methods)}")
-                print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
+    experiment = named(options)
+    if options.help:
+        for preset, ranges in [item for one in (experiment, *experiment.parts) for item in one.ranges.items()]:
+            print(f"\nranges of {preset}: {ranges.objective.words}, of {', '.join(ranges.methods)}")
+            print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
         return 0
-    experiment = experiment.at(options.preset)
-    from claimlab.showing.wording import counted  # noqa: PLC0415  # needed from here on only, as are optuna and rich
-    from claimlab.sweeping.plan import sweep  # noqa: PLC0415
-    from claimlab.sweeping.report import outcomes, write_report  # noqa: PLC0415
-    from claimlab.sweeping.search import Means, search  # noqa: PLC0415
-    from claimlab.sweeping.table import print_outcomes, watched  # noqa: PLC0415
-
+    experiment, draws = experiment.at(options.preset), (options.sampler, options.pruner)
     overrides = parse_overrides(settings_of(experiment.config), rest, experiment.name, OPTIONS)
-    planned = sweep(experiment, options.preset, options.trials, overrides, (options.sampler, options.pruner), where)
+    planned = sweep(experiment, options.preset, options.trials, overrides, draws, package(options))
     with watched(planned) as hear, engine(options) as on:
         means = Means(options.jobs, options.seeds, options.storage, options.take_over, on)
         done = search(planned, planned.folder(options.out), means, hear)

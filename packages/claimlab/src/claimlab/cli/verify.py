@@ -6,16 +6,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claimlab.cli.answers import print_json, shown
-from claimlab.cli.options import RESULTS, helped, named_path, package_if_any, package_option, records, refuse
+from claimlab.cli.options import RESULTS, named_path, package_if_any, package_option, records
+from claimlab.running.verification.verify import Found, verify
+from claimlab.showing.evidence import witness_words
+from claimlab.showing.terminal import print_witnesses
+from claimlab.showing.wording import plain
 from claimlab.values import finite_number, whole_number
-
-if TYPE_CHECKING:
-    from claimlab.running.verification.verify import Found
-
-SENTENCE = "make the first seeds of records again and compare"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -32,15 +31,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Verify, and show what was found as it is found."""
-    if helped(options):
-        return 0
-    refuse(rest)
-    directory = options.directory or records(options)
-    from claimlab.running.verification.verify import verify  # noqa: PLC0415  # needed from here on only
-    from claimlab.showing.terminal import print_witnesses  # noqa: PLC0415
-    from claimlab.showing.wording import plain  # noqa: PLC0415
-
-    found: list[Found] = []
+    directory, found = options.directory or records(options), list[Found]()
     for one in verify(directory, package_if_any(options), options.seeds, options.minutes, options.both):
         found.append(one)
         print(plain(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}"), file=sys.stderr, flush=True)
@@ -53,8 +44,6 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def words(found: Found) -> str:
     """Return what was found, in a sentence."""
-    from claimlab.showing.evidence import witness_words  # noqa: PLC0415
-
     if found.witness is None:
         return f"not made again: {found.fault}"
     return witness_words(found.witness, len(found.run.seeds)) + " before" * found.before

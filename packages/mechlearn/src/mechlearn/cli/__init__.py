@@ -3,8 +3,8 @@
 Exit status 0 when the command did its work, 2 for bad usage, 1 for a failure, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 With `--json` stdout holds exactly one JSON object, that of a failure `{"error": sentence, "status": status}`.
 
-A package adds commands by an entry point of the group `mechlearn.commands`: an object with `commands`, modules with a
-`SENTENCE` by name, and `main(words)`, which runs one and returns the exit status.
+A package adds commands by an entry point of the group `mechlearn.commands`: an object with `commands`, a sentence on each by
+its name, and `main(words)`, which runs one and returns the exit status.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Program(Protocol):
     """What an entry point of the group `mechlearn.commands` names."""
 
     @property
-    def commands(self) -> Mapping[str, ModuleType]:
-        """Modules by the command's name, each with its `SENTENCE`."""
+    def commands(self) -> Mapping[str, str]:
+        """What each command does, by its name."""
         ...
 
     def main(self, argv: Sequence[str] | None = None) -> int:
@@ -83,7 +83,7 @@ def _dispatch(words: Sequence[str]) -> int:
         for program in programs:
             if words[0] in program.commands:
                 return program.main(words)
-    others = {name: module for program in programs for name, module in program.commands.items()}
+    others = {name: sentence for program in programs for name, sentence in program.commands.items()}
     known = {**others, **COMMANDS}
     if words and words[0] in ELSEWHERE:  # here it is nobody's, or `main` had handed it over
         found = f"mechlearn {words[0]} should have the experiments beside the library. Found the library alone"
@@ -96,8 +96,8 @@ def _dispatch(words: Sequence[str]) -> int:
     return COMMANDS[options.command].run(options, rest)
 
 
-def _parser(others: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
-    known = {**others, **COMMANDS}
+def _parser(others: Mapping[str, str]) -> argparse.ArgumentParser:
+    known = {**others, **{name: module.SENTENCE for name, module in COMMANDS.items()}}
     parser = _Parser(
         prog="mechlearn",
         usage="mechlearn COMMAND ...",
@@ -121,14 +121,14 @@ def _parser(others: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
     return parser
 
 
-def _by_purpose(commands: Mapping[str, ModuleType]) -> str:
+def _by_purpose(commands: Mapping[str, str]) -> str:
     sorted_in = {name for names in PURPOSES.values() for name in names}
     purposes = {**PURPOSES, "more": tuple(name for name in commands if name not in sorted_in)}
     blocks = ["Learn mechanisms from several environments."]
     for purpose, names in purposes.items():
         there = [name for name in names if name in commands]
         if there:
-            lines = (f"  {name:<8} {fill(commands[name].SENTENCE, 68, subsequent_indent=' ' * 11)}" for name in there)
+            lines = (f"  {name:<8} {fill(commands[name], 68, subsequent_indent=' ' * 11)}" for name in there)
             blocks.append("\n".join((f"{purpose}:", *lines)))
     return "\n\n".join(blocks)
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from claimlab.cli.answers import print_json, shown
-from claimlab.cli.options import helped, named_path, refuse
+from claimlab.cli.options import named_path
 from claimlab.errors import LabError, UsageError
 from claimlab.running.storage import ensure_file
 from claimlab.values import finite_number, whole_number
@@ -50,9 +50,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Collects, and shows what the recording says about itself."""
-    if helped(options):
-        return 0
-    refuse(rest)
     if options.action != "collect":
         found = repr(options.action) if options.action else "none"
         raise UsageError(f"The action should be collect. Found {found}. Run `mechlearn coinrun collect --to FILE`.")
