@@ -33,8 +33,8 @@ from claimlab.table import claims_of
 
 __all__ = [
     "COLOURS", "WIDTH", "Animation", "Choice", "Claim", "Condition", "EachSeed", "EarlyStopping", "Experiment", "Halves",
-    "JudgedClaim", "LabError", "Last", "Limited", "LogUniform", "Measure", "Measurement", "Needs", "Objective", "Options", "OverSeeds",
-    "Paired", "Positive", "Preset", "Ranges", "Row", "Rows", "Saved", "Scalar", "Share", "Single", "Uniform", "UsageError",
-    "Whole", "band", "bootstrap", "both_stopped", "check_limits", "checkpoint", "claims_of", "colour", "computed", "condition",
-    "house_style", "judge", "listing", "load", "number", "panels", "part", "progress_over", "where_stopped",
+    "JudgedClaim", "LabError", "Last", "Limited", "LogUniform", "Measure", "Measurement", "Needs", "Objective", "Options",
+    "OverSeeds", "Paired", "Positive", "Preset", "Ranges", "Row", "Rows", "Saved", "Scalar", "Share", "Single", "Uniform",
+    "UsageError", "Whole", "band", "bootstrap", "both_stopped", "check_limits", "checkpoint", "claims_of", "colour", "computed",
+    "condition", "house_style", "judge", "listing", "load", "number", "panels", "part", "progress_over", "where_stopped",
 ]  # fmt: skip

@@ -34,13 +34,7 @@ RANGE_BELOW = 6
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measured number and its uncertainty.
-
-    Args:
-        value: the number itself.
-        low: lower end of its interval.
-        high: upper end of its interval.
-        n: the number of seeds it rests on.
+    """A measured number, the ends of its interval, and how many seeds it rests on.
 
     Raises:
         ValueError: if a number is not finite, `low` is above `high`, or there is no seed.
@@ -211,9 +205,7 @@ class EachSeed:
 def both_stopped(measure: Measure, stopped: Measure | None = None) -> dict[str, Measure]:
     """Return a measure of trainings at their ends beside that of the same where validation stops them, by their words.
 
-    Args:
-        measure: at the ends.
-        stopped: where validation stops; None for `where_stopped` of that at the ends.
+    The latter is `where_stopped` of the former if none is given.
     """
     return {FINAL: measure, EARLY_STOPPED: stopped or where_stopped(measure)}
 

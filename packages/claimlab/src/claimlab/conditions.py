@@ -90,15 +90,12 @@ _NUMBER = r"(-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?|-?inf)"
 
 
 def _rule(words: str) -> Condition | None:
-    for rule in RULES:
-        found = re.fullmatch(f"(.*\\s|){rule.replace('#', _NUMBER)}", words)
-        if found:
-            head, *numbers = found.groups()
-            return _of(head, rule, [int(one) if re.fullmatch(r"-?\d+", one) else float(one) for one in numbers])
-    return None
-
-
-def _of(head: str, rule: str, n: Sequence[float]) -> Condition:
+    matches = ((rule, re.fullmatch(f"(.*\\s|){rule.replace('#', _NUMBER)}", words)) for rule in RULES)
+    rule, found = next((one for one in matches if one[1]), ("", None))
+    if found is None:
+        return None
+    head, *numbers = found.groups()
+    n = [int(one) if re.fullmatch(r"-?\d+", one) else float(one) for one in numbers]
     if rule in _WRONG and _WRONG[rule][0](n):
         raise ValueError(f"A condition should have {_WRONG[rule][1]}. Found {head}{rule} with {n}. Change its numbers.")
     shown = iter(map(_in_full, n))

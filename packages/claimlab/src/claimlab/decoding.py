@@ -59,7 +59,7 @@ Setting = str | int | float | bool | None
 def parse_object(text: str) -> dict[str, Any]:
     """Return the object that a JSON text holds."""
     try:
-        content = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique)
+        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(content, dict):
@@ -67,7 +67,7 @@ def parse_object(text: str) -> dict[str, Any]:
     return content
 
 
-def refuse_constant(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     """Raise an error for NaN and infinities, which Python's reader would let through."""
     raise ValueError(f"{constant} is no JSON")
 
@@ -123,15 +123,13 @@ def _limited(value: Any, limits: Iterable[object], where: str) -> Any:  # noqa: 
 def _decode_dataclass(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
     content = value if isinstance(value, dict) else _refuse(hint, value, where)
     hints = _hints(hint)
-    missing = [field.name for field in dataclasses.fields(hint) if field.name not in content and _is_needed(field)]
+    none = dataclasses.MISSING
+    needed = [one.name for one in dataclasses.fields(hint) if one.default is none and one.default_factory is none]
+    missing = [name for name in needed if name not in content]
     strange = [name for name in content if name not in hints]
     if missing or strange:
         raise ValueError(f"{where} " + (f"lacks {missing[0]!r}" if missing else f"has {strange[0]!r}, which is unknown"))
     return hint(**{name: decode(hints[name], one, f"{where}.{name}".lstrip(".")) for name, one in content.items()})
-
-
-def _is_needed(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 @cache
@@ -154,10 +152,8 @@ def _decode_union(members: tuple[Any, ...], value: Any, where: str) -> Any:  # n
 def _decode_tuple(arguments: tuple[Any, ...], value: Any, where: str, hint: object) -> Any:  # noqa: ANN401
     if not isinstance(value, list) or (arguments[-1] is not ... and len(value) != len(arguments)):
         _refuse(hint, value, where)
-    members = [arguments[0]] * len(value) if arguments[-1] is ... else arguments
-    return tuple(
-        decode(member, one, f"{where}[{place}]") for place, (member, one) in enumerate(zip(members, value, strict=True))
-    )
+    kinds = [arguments[0]] * len(value) if arguments[-1] is ... else arguments
+    return tuple(decode(kind, one, f"{where}[{place}]") for place, (kind, one) in enumerate(zip(kinds, value, strict=True)))
 
 
 def _fits(hint: object, value: object) -> bool:
@@ -174,8 +170,6 @@ def _refuse(hint: object, value: object, where: str) -> NoReturn:
 
 
 def _name(hint: object) -> str:
-    return (
-        "an object"
-        if dataclasses.is_dataclass(hint) or get_origin(hint) is dict
-        else ("a list" if get_origin(hint) is tuple else "none" if hint is type(None) else getattr(hint, "__name__", str(hint)))
-    )
+    if dataclasses.is_dataclass(hint) or get_origin(hint) is dict:
+        return "an object"
+    return "a list" if get_origin(hint) is tuple else "none" if hint is type(None) else getattr(hint, "__name__", str(hint))

@@ -10,9 +10,7 @@ from collections.abc import Iterable
 class LabError(Exception):
     """A failure that a user can understand: its message is one sentence (the rule, the value found, the way out).
 
-    Args:
-        sentence: what is shown after the program's name.
-        detail: what `--traceback` shows besides, such as the traceback of a worker process.
+    `detail` is what `--traceback` shows besides, such as the traceback of a worker process.
     """
 
     status: int = 1
@@ -29,11 +27,7 @@ class UsageError(LabError):
 
 
 class Stop(KeyboardInterrupt):
-    """A signal asked the process to stop: Ctrl-C, SIGTERM or SIGHUP.
-
-    Args:
-        number: the signal's.
-    """
+    """A signal asked the process to stop: Ctrl-C, SIGTERM or SIGHUP."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__()
@@ -53,10 +47,6 @@ class Interrupted(LabError):  # noqa: N818  # a signal is no error
     """A signal ended the command: the shell's own exit status for it, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 
     Time that is over ends it as SIGTERM does.
-
-    Args:
-        sentence: what is shown after the program's name.
-        number: the signal's.
     """
 
     def __init__(self, sentence: str, number: int = signal.SIGINT) -> None:

@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import functools
 import importlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -173,13 +174,12 @@ def listing(package: str) -> list[Listing]:
         for path in sorted(Path(folder).glob("*/*/__init__.py"))
         if (one := _described(path.read_bytes(), path, f"{package}.{path.parts[-3]}.{path.parts[-2]}"))
     ]
-    modules: dict[str, str] = {}
-    for one in found:
-        if one.name in modules:
-            clash = f"{modules[one.name]} and {one.module} with the name {one.name!r}"
+    found.sort(key=lambda one: one.name)
+    for one, after in itertools.pairwise(found):
+        if one.name == after.name:
+            clash = f"{one.module} and {after.module} with the name {one.name!r}"
             raise LabError(f"Every experiment should have its own name. Found {clash}. Rename one.")
-        modules[one.name] = one.module
-    return sorted(found, key=lambda one: one.name)
+    return found
 
 
 def load(name: str, package: str) -> Experiment[Any]:
@@ -199,11 +199,7 @@ def load(name: str, package: str) -> Experiment[Any]:
             f"An experiment should be one that is listed. Found {name!r}. "
             f"{suggestion(wanted, known) if known else f'{package} has none at FAMILY/NAME/__init__.py. Put it there.'}"
         )
-    return load_module(known[wanted])
-
-
-def load_module(module: str) -> Experiment[Any]:
-    """Return the experiment that a module defines."""
+    module = known[wanted]
     try:
         found = getattr(importlib.import_module(module), "EXPERIMENT", None)
     except ImportError as error:
@@ -237,12 +233,11 @@ def _described(content: bytes, path: Path, module: str) -> Listing | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
             words = {keyword.arg: keyword.value for keyword in node.keywords}
-            name, title, reproduces = (_text(words.get(key)) for key in ("name", "title", "reproduces"))
+            texts = {
+                key: one.value for key, one in words.items() if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            }
+            name, title, reproduces = (texts.get(key, "") for key in ("name", "title", "reproduces"))
             if not name:
                 raise LabError(f"{path} should name its experiment as a text: listing imports nothing. Found none. Write it.")
             return Listing(name, title, reproduces, module)
     return None
-
-
-def _text(node: ast.expr | None) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

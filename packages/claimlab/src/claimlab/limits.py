@@ -46,10 +46,7 @@ class Limited:
 
 
 def check_limits(config: object) -> None:
-    """Raise an error for values outside the limits that their fields state, and values of another type.
-
-    Args:
-        config: a dataclass.
+    """Raise an error for values of a dataclass outside the limits that their fields state, and values of another type.
 
     Raises:
         ValueError: if a value is outside its field's limits, infinite or not a number.

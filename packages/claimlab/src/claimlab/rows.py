@@ -32,9 +32,6 @@ class Rows(Sequence[Row]):
     [1.0]
     >>> [seed for seed in rows.by("seed")]
     [0]
-
-    Args:
-        rows: any number of them.
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
@@ -57,21 +54,17 @@ class Rows(Sequence[Row]):
         return Rows(self._rows[key]) if isinstance(key, slice) else self._rows[key]
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._rows)
 
     def __iter__(self) -> Iterator[Row]:
-        """Yield each row."""
         return iter(self._rows)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the rows are the same, in the same order."""
         return isinstance(other, Sequence) and self._rows == list(other)  # pyright: ignore[reportUnknownArgumentType] # any items
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] # rows are mutable dicts
 
     def __repr__(self) -> str:
-        """Return how many rows there are, with which columns."""
         return f"<{len(self)} rows: {', '.join(dict.fromkeys(key for row in self._rows for key in row))}>"
 
     def where(self, test: Callable[[Row], bool] | None = None, /, **values: Scalar) -> Rows:

@@ -29,7 +29,8 @@ def table(directory: Path | str) -> list[Row]:
     for path in run_folders(folder):
         run = read_run(path)
         commits = {seed: commit_words(one.code) for one in run.made for seed in one.seeds}
-        config: Row = {f"config.{name}": _cell(value) for name, value in run.recipe.config.items() if name != "seed"}
+        values = {name: value for name, value in run.recipe.config.items() if name != "seed"}
+        config: Row = {f"config.{key}": written(one) if isinstance(one, tuple) else one for key, one in values.items()}
         head: Row = {"experiment": run.recipe.name, "preset": run.recipe.preset, "run": path.relative_to(folder).as_posix()}
         recorded = run.recorded()
         for seed in run.seeds:  # what a run under way has added since is not in its provenance yet
@@ -38,10 +39,6 @@ def table(directory: Path | str) -> list[Row]:
             rows = recorded[seed]
             found += [{**above, **{f"row.{key}" if key in above else key: cell for key, cell in row.items()}} for row in rows]
     return found
-
-
-def _cell(value: Any) -> Any:  # noqa: ANN401  # JSON in, a scalar out
-    return written(value) if isinstance(value, list | tuple) else value
 
 
 def load(directory: Path | str, frame: str = "pandas") -> Any:  # noqa: ANN401  # a frame of either

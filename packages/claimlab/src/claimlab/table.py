@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 import functools
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast, get_args
@@ -89,17 +89,13 @@ def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str,
         raise LabError(f"{id_} in {path} should have a condition and a measure. Found {found}. Fix it.") from error
     lists = {name: tuple(columns.get(name, ())) for name in LISTS}
     return Claim(
-        id=id_,
-        text=columns["text"],
-        source=columns["source"],
+        id_,
+        **{name: columns[name] for name in ("text", "source", "kind", "tried", "cell_of") if name in columns},
         measure=measure,
         condition=asked.at(*lists["presets"]) if lists["presets"] else asked,
         printed=columns.get("printed") or None,  # a cell without one says ""
-        kind=columns.get("kind", "claim"),
-        tried=columns.get("tried", ""),
         earlier=lists["earlier"],
         needs=Needs(lists["premises"], lists["placebos"], lists["controls"], columns.get("why", "")),
-        cell_of=columns.get("cell_of"),
         unlooked=lists["unlooked"],
     )
 
@@ -107,18 +103,14 @@ def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str,
 def _check(path: Path, id_: str, columns: Mapping[str, Any]) -> None:
     strange = sorted(set(columns) - COLUMNS)
     wrong = [name for name in TEXTS if not isinstance(columns.get(name, ""), str)]
-    wrong += [name for name in LISTS if not _is_texts(columns.get(name, []))]
-    missing = [name for name in ("text", "source") if not columns.get(name)]
-    if columns.get("kind", "claim") not in get_args(Kind):
-        wrong.append("kind")
-    if strange or wrong or missing:
-        name = (*strange, *wrong, *missing)[0]
+    texts = {name: columns.get(name, []) for name in LISTS}
+    wrong += [name for name, some in texts.items() if type(some) is not list or not all(isinstance(one, str) for one in some)]
+    wrong += ["kind"] * (columns.get("kind", "claim") not in get_args(Kind))
+    wrong += [name for name in ("text", "source") if not columns.get(name)]
+    if strange or wrong:
+        name = (*strange, *wrong)[0]
         found = f"a column {name!r}" if strange else f"{name} {columns.get(name)!r}"
         raise LabError(f"{id_} in {path} should have text, source, measure and condition. Found {found}. Fix it.")
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
 
 
 def _measures(columns: Mapping[str, Any], names: Mapping[str, Any]) -> Measure | dict[str, Measure]:

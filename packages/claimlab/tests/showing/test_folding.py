@@ -98,33 +98,16 @@ def test_a_preset_that_changed_after_it_was_recorded_is_told_apart(run):
     one = run()
     settings = tuple(replace(stated, value="9") if stated.name == "steps" else stated for stated in one.recipe.settings)
     now = later(one, settings=settings)
-    steps = next(stated.value for stated in one.recipe.settings if stated.name == "steps")
-    expected = {now.folder: "quick", one.folder: f"quick, then steps {steps}"}
+    expected = {now.folder: "quick", one.folder: f"quick {one.folder.name.rpartition('-')[2]}"}
     assert labels([one, now]) == labels([now, one]) == expected
     assert labels([one]) == {one.folder: "quick"}
     assert {said.scale for found in folded([one, now]) for said in (found.first, *found.twins)} == set(expected.values())
 
 
-def test_changed_settings_of_a_preset_that_changed_since_are_told_with_what_it_was(run):
-    changed, quick = run(steps=5), run()
-    assert labels([changed, quick])[changed.folder] == "quick, steps 5"
-    field = next(stated for stated in quick.recipe.settings if stated.name != "steps")
-    settings = tuple(replace(one, value="new") if one.name == field.name else one for one in quick.recipe.settings)
-    now = later(quick, settings=settings)
-    expected = f"quick, steps 5, then {field.name} {field.value}"
-    assert labels([changed, quick, now])[changed.folder] == labels([now, changed])[changed.folder] == expected
-    assert labels([changed]) == {changed.folder: "quick, steps 5"}
-
-
-def test_a_setting_that_is_off_and_came_after_the_preset_was_recorded_is_no_difference(run):
-    quick, changed = run(), run(steps=5)
-    field = next(stated for stated in quick.recipe.settings if stated.name != "steps")
-    settings = tuple(one for one in quick.recipe.settings if one.name != field.name)
-    before = later(quick, "2001-01-01T00:00:00Z", settings=settings)
-    assert labels([before, changed])[changed.folder] == f"quick, steps 5, then {field.name} {field.value}"
-    off = tuple(replace(one, value="none") if one.name == field.name else one for one in changed.recipe.settings)
-    changed = later(changed, settings=off)
-    assert labels([before, changed])[changed.folder] == "quick, steps 5"
+def test_changed_settings_are_told_as_long_as_they_are_few(run):
+    few, many = run(steps=5), run(steps=5, shortcut_scale=2.0, widths=(1, 2), limit=9)
+    assert labels([few])[few.folder] == "quick, steps 5"
+    assert labels([many])[many.folder] == f"quick {many.folder.name.rpartition('-')[2]}"
 
 
 def test_what_no_run_measures_is_one_row_and_open(run):

@@ -65,7 +65,7 @@ def test_of_a_hundred_trials_none_is_lost_or_doubled_by_restarts(hill, here, tmp
     trials = [one for method in ("up", "down") for one in done.studies.trials(method)]
     assert [(one.method, one.number) for one in trials] == [(method, place) for method in ("up", "down") for place in range(50)]
     assert {one.state for one in trials} == {"complete", "failed"}
-    assert all(len(done.studies.study(method).trials) == 50 for method in ("up", "down"))
+    assert all(len(done.studies.by_method[method].trials) == 50 for method in ("up", "down"))
     whole = sum(values["seed"] == 0 for values in here.tried)
     assert 100 <= whole <= 100 + kills  # what was under way when it was killed is computed once more
 

@@ -103,7 +103,7 @@ def _compute(growing: _Growing, engine: Engine, every: float, until: float) -> N
     missing = [seed for seed in plan.seeds if seed not in seeds]
     for seed in growing.whole:
         growing.on_event(Event("reused", seed, 1.0, rows=len(seeds[seed]), seconds=seconds_of(seeds[seed])))
-    jobs, start = [_job(plan, folder, seed, growing.code, (every, until)) for seed in missing], time.perf_counter()
+    jobs, start = [_job(plan, folder, seed, growing.code.source or "", (every, until)) for seed in missing], time.perf_counter()
     try:
         with contextlib.closing(run_jobs(jobs, engine, growing.on_event)) as finished:
             for job, made in finished:
@@ -111,7 +111,8 @@ def _compute(growing: _Growing, engine: Engine, every: float, until: float) -> N
                 wall = round(time.perf_counter() - start, 3)
                 run = replace(growing.run.with_seed(replace(made, code=growing.code)), wall_seconds=wall)
                 growing.run = store(run, seeds)
-                _forget(job)
+                for path in (job.partial, *checkpoints(folder, job.seed)):  # what it needed while it was not whole
+                    path.unlink()
     except KeyboardInterrupt as error:
         stop = error if isinstance(error, Stop) else Stop()
         raise growing.interrupted(stop.words, stop.number) from None
@@ -120,17 +121,10 @@ def _compute(growing: _Growing, engine: Engine, every: float, until: float) -> N
             job.partial.unlink(missing_ok=True)
 
 
-def _job(plan: Plan, folder: Path, seed: int, code: Code, kept: tuple[float, float]) -> Job:
-    values, source = {**values_of(plan.config), "seed": seed}, code.source or ""
-    partial, path = folder / f"seed-{seed}.partial.jsonl", checkpoint_path(folder, seed, source)
+def _job(plan: Plan, folder: Path, seed: int, source: str, kept: tuple[float, float]) -> Job:
+    values, partial = {**values_of(plan.config), "seed": seed}, folder / f"seed-{seed}.partial.jsonl"
+    path = checkpoint_path(folder, seed, source)
     return Job(plan.experiment.name, plan.package, plan.preset, values, seed, partial, source, path, *kept)
-
-
-def _forget(job: Job) -> None:
-    """Remove what a seed needed while it was not whole."""
-    job.partial.unlink()
-    for path in checkpoints(job.partial.parent, job.seed):
-        path.unlink()
 
 
 def _conclude(growing: _Growing) -> Run:

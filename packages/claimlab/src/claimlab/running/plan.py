@@ -76,21 +76,11 @@ def label(name: str, preset: str, changed: Mapping[str, Any], config: Mapping[st
     return f"{readable}-{digest[:6]}"
 
 
-def plan(
-    experiment: Experiment[Any],
-    preset: str,
-    overrides: Mapping[str, Any],
-    seeds: int | None,
-    package: str,
-) -> Plan:
+def plan(experiment: Experiment[Any], preset: str, overrides: Mapping[str, Any], seeds: int | None, package: str) -> Plan:
     """Decide what is to be computed, and raise an error for what cannot be.
 
-    Args:
-        experiment: as `claimlab.load` gives it.
-        preset: which of its presets to start from.
-        overrides: fields that differ from the preset; those that in truth do not are dropped.
-        seeds: how many, counted upwards from the config's `seed`; the preset's own number if None.
-        package: where the experiment was found, and where worker processes will find it.
+    Overrides that in truth do not differ from the preset are dropped. Seeds are counted upwards from the config's `seed`, the
+    preset's number of them if None. The package is where the experiment was found, and where worker processes will find it.
     """
     experiment = experiment.at(preset)
     start = experiment.presets[preset]
@@ -132,13 +122,9 @@ class Recipe:
     @classmethod
     def of(cls, plan: Plan) -> Recipe:
         """Return the recipe of a plan."""
-        experiment, values = plan.experiment, values_of(plan.config)
-        settings = tuple(
-            Stated(one.name, written(values[one.name]), one.name in plan.changed, one.help)
-            for one in settings_of(experiment.config)
-        )
-        facts = (experiment.name, experiment.title, experiment.reproduces, plan.package, plan.preset)
-        return cls(*facts, values, settings, plan.command)
+        one, values, known = plan.experiment, values_of(plan.config), settings_of(plan.experiment.config)
+        settings = tuple(Stated(it.name, written(values[it.name]), it.name in plan.changed, it.help) for it in known)
+        return cls(one.name, one.title, one.reproduces, plan.package, plan.preset, values, settings, plan.command)
 
     @property
     def changed(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from claimlab.running.checkpoints.files import checkpoint_path, checkpoints, fil
 from claimlab.running.plan import Plan, Recipe
 from claimlab.running.provenance.source_tree import Code
 from claimlab.running.rowfiles import ROWS, Recorded, packed, read_rows, sums_of
-from claimlab.running.run import OLDER, Run, Witness
+from claimlab.running.run import OLDER, Run
 from claimlab.running.runfiles import read_run, written
 from claimlab.running.storage import current, write_together
 from claimlab.running.workers.worker import Event, OnEvent
@@ -24,7 +24,11 @@ THEIRS = "the source that made them computes them again"
 
 def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
     """Return the run of a folder with its whole seeds; say what is discarded."""
-    run = _known(folder, on_event)
+    run = read_run(folder, judged=False) if current(folder, "run.json") else None
+    try:
+        run = run and read_run(folder)
+    except LabError:  # they are judged again anyway
+        on_event(Event("notice", text=f"discarded the unreadable {folder / 'claims.json'}; judging again"))
     recorded = run.read() if run else read_rows(folder / ROWS)
     run = replace(run, recipe=Recipe.of(plan)) if run else Run(folder, Recipe.of(plan))
     fate = _fate(recorded.damaged, plan.seeds) if recorded.damaged else "computing what is missing"
@@ -45,18 +49,6 @@ def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[R
     return run, seeds
 
 
-def _known(folder: Path, on_event: OnEvent) -> Run | None:
-    """Return the run that a folder holds, without its verdicts where these cannot be read: they are judged again anyway."""
-    if not current(folder, "run.json"):
-        return None
-    run = read_run(folder, judged=False)
-    try:
-        return read_run(folder)
-    except LabError:
-        on_event(Event("notice", text=f"discarded the unreadable {folder / 'claims.json'}; judging again"))
-        return run
-
-
 def _say_damage(recorded: Recorded, folder: Path, fate: str, on_event: OnEvent) -> None:
     if recorded.faults:
         where = f"{folder / ROWS}, line {recorded.faults[0].line}: {recorded.faults[0].what}"
@@ -68,32 +60,19 @@ def _say_damage(recorded: Recorded, folder: Path, fate: str, on_event: OnEvent) 
 
 def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], source: str, on_event: OnEvent) -> None:
     """Remove half seeds; those that go on from a checkpoint write their rows again."""
-    partials = {path: seed for path in folder.glob("seed-*.partial.jsonl") if (seed := _seed_of(path)) is not None}
-    half = sorted(seed for seed in partials.values() if seed not in seeds and not _kept(folder, seed, source))
+    found = {path: path.name.split(".")[0].removeprefix("seed-") for path in folder.glob("seed-*.partial.jsonl")}
+    partials = {path: int(seed) for path, seed in found.items() if seed.isdecimal()}
+    ours = {seed: files_of(checkpoint_path(folder, seed, source)) for seed in (*partials.values(), *plan.seeds)}
+    half = sorted(seed for seed in partials.values() if seed not in seeds and not any(one.exists() for one in ours[seed][:2]))
     if half:
         text = f"discarded {seed_words(half)}, half-written in {folder} by a run that was killed"
         on_event(Event("notice", text=f"{text}; {_fate(half, plan.seeds)}"))
     for path in partials:
         path.unlink()
-    for seed in plan.seeds:
-        _say_foreign(folder, seed, source, on_event) if seed not in seeds else [
-            one.unlink() for one in checkpoints(folder, seed)
-        ]
-
-
-def _seed_of(partial: Path) -> int | None:
-    word = partial.name.split(".")[0].removeprefix("seed-")
-    return int(word) if word.isdecimal() else None
-
-
-def _kept(folder: Path, seed: int, source: str) -> bool:
-    return any(path.exists() for path in files_of(checkpoint_path(folder, seed, source))[:2])
-
-
-def _say_foreign(folder: Path, seed: int, source: str, on_event: OnEvent) -> None:
-    ours = files_of(checkpoint_path(folder, seed, source))
-    for path in checkpoints(folder, seed):
-        if path not in ours and path.suffix == ".safetensors":
+    for seed, path in [(one, path) for one in plan.seeds for path in checkpoints(folder, one)]:
+        if seed in seeds:
+            path.unlink()
+        elif path not in ours[seed] and path.suffix == ".safetensors":
             theirs = path.name.split(".")[0].rpartition("-")[2]
             text = f"did not use {path}, a checkpoint that another source ({theirs}) made"
             on_event(Event("notice", text=f"{text}; it goes when seed {seed} is whole"))
@@ -110,19 +89,10 @@ def seed_words(seeds: Sequence[int]) -> str:
 
 def of_other_sources(run: Run, code: Code) -> dict[int, str]:
     """Return the seeds that another source made, by what to call it; not those that a witness of this source found whole."""
-    found = {seed for one in run.confirmed if one.code.source == code.source and _again(one) for seed in one.seeds}
-    others = (made for made in run.made if made.code.source != code.source)
-    return {
-        seed: (made.code.source or made.code.commit or "unknown")[:6]
-        for made in others
-        for seed in made.seeds
-        if seed not in found
-    }
-
-
-def _again(witness: Witness) -> bool:
-    """Return whether every recorded row of its seeds was made again, bit for bit."""
-    return witness.outcome == "equal" and witness.rows[0] == witness.rows[1] and witness.beside is None
+    ours = [one for one in run.confirmed if one.code.source == code.source and one.outcome == "equal" and one.beside is None]
+    whole = {seed for one in ours if one.rows[0] == one.rows[1] for seed in one.seeds}
+    others = {seed: made.code for made in run.made if made.code.source != code.source for seed in made.seeds}
+    return {seed: (one.source or one.commit or "unknown")[:6] for seed, one in others.items() if seed not in whole}
 
 
 def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bool, on_event: OnEvent) -> Run:

@@ -94,14 +94,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a file of rows holds.
-
-    Args:
-        seeds: the rows of each whole seed.
-        damaged: the seeds that are not whole.
-        unreadable: how many lines are none.
-        faults: what is wrong, in the order of the file.
-    """
+    """What a file of rows holds: the rows of whole seeds, seeds that are not whole, how many lines are none, what is wrong."""
 
     seeds: dict[int, list[Row]]
     damaged: tuple[int, ...]

@@ -64,12 +64,7 @@ class Witness:
 class Judged:
     """What stands in `claims.json`: the seeds that were judged, and what was found.
 
-    Args:
-        seeds: which.
-        older: those of them that another source made than the one that judged.
-        seconds: of computing, over these seeds.
-        claims: judged.
-        figures: names, files and captions of what can be drawn.
+    `older` are those of the seeds that another source made than the one that judged, `seconds` those of computing.
     """
 
     seeds: Seeds

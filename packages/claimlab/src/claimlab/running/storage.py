@@ -186,12 +186,7 @@ def ensure_writable(folder: Path, option: str = "--out") -> None:
 
 
 def ensure_file(path: Path, option: str = "--out") -> None:
-    """Make the folder of a file that will be written and check that nothing is in its way.
-
-    Args:
-        path: the file; one that exists will be replaced.
-        option: what the command line calls it, for the sentence.
-    """
+    """Make the folder of a file that will be written, or replaced, and check that nothing is in its way."""
     if path.is_dir():
         raise UsageError(f"{option} should name a file. Found the folder {path}. Name a file in it.")
     ensure_writable(path.parent, option)

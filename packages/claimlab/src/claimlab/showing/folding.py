@@ -25,15 +25,16 @@ class Said:
     scale: str
 
     @property
-    def at_size(self) -> bool:
-        """Whether its preset has the texts' sizes."""
-        return self.run.recipe.preset.startswith(AT_SIZE)
-
-    @property
     def weight(self) -> tuple[bool, bool, bool, bool, int]:
         """Measured before open, the texts' size before others, a preset as it is now before changed settings, then by seeds."""
-        recipe = self.run.recipe
-        return self.claim.measured is not None, self.at_size, not recipe.changed, self.scale == recipe.label, self.claim.n
+        recipe, claim = self.run.recipe, self.claim
+        at_size = recipe.preset.startswith(AT_SIZE)
+        return claim.measured is not None, at_size, not recipe.changed, self.scale == recipe.label, claim.n
+
+    @property
+    def number(self) -> tuple[float | int | str | None, ...]:
+        """What was measured, and the verdict."""
+        return self.claim.measured, self.claim.low, self.claim.high, self.claim.n, self.claim.verdict
 
     @property
     def place(self) -> tuple[tuple[bool, bool, bool, bool, int], bool, tuple[str, str]]:
@@ -102,25 +103,25 @@ def folded(runs: Iterable[Run]) -> list[Folded]:
     for some in said.values():
         first, *rest = sorted(some, key=lambda one: one.place, reverse=True)
         rest = [one for one in rest if one.claim.measured is not None]
-        twins = tuple(one for one in rest if _number(one) == _number(first))
+        twins = tuple(one for one in rest if one.number == first.number)
         found.append(Folded(first, tuple(one for one in rest if one not in twins), twins))
     return found
 
 
 def weighed(claims: Iterable[Folded], elsewhere: Mapping[str, Verdict]) -> list[Folded]:
     """Return the same claims beside what they need: in the record itself where it is asked there, else where it weighs most."""
-    return [_beside(one, {**elsewhere, **among(one.first.run.claims)}) for one in claims]
+    found = list[Folded]()
+    for one in claims:
+        claim = one.first.claim
+        known: Known = {**elsewhere, **among(one.first.run.claims)}
+        silent, open_ = tuple(silencing(claim, known)), tuple(unmeasured(claim, known))
+        found.append(replace(one, silencing=silent, unmeasured=open_, controlled=with_controls(claim, known)))
+    return found
 
 
 def verdicts(claims: Iterable[Folded]) -> dict[str, Verdict]:
     """Return what the rows say of claims, by id, whatever they need."""
     return {one.first.claim.id: one.first.claim.verdict for one in claims}
-
-
-def _beside(one: Folded, known: Known) -> Folded:
-    claim = one.first.claim
-    found = tuple(silencing(claim, known)), tuple(unmeasured(claim, known)), with_controls(claim, known)
-    return replace(one, silencing=found[0], unmeasured=found[1], controlled=found[2])
 
 
 @dataclass(frozen=True)
@@ -148,22 +149,12 @@ def sentences(claims: Iterable[Folded]) -> list[Sentence]:
     return [Sentence(tuple(sorted(cells, key=lambda cell: cell.claim.id != id_))) for id_, cells in rows.items()]
 
 
-def _number(said: Said) -> tuple[float | int | str | None, ...]:
-    claim = said.claim
-    return claim.measured, claim.low, claim.high, claim.n, claim.verdict
-
-
 OF_TEXTS: tuple[Kind, ...] = ("claim", "hypothesis")
 """Kinds of sentences that stand in texts; the others are ours."""
 
 
 class Count(NamedTuple):
-    """How many sentences have a verdict.
-
-    Attributes:
-        claims: all of them.
-        of_texts: how many of these are claims and hypotheses of the texts, and not ours.
-    """
+    """How many sentences have a verdict, and how many of these are the texts' claims and hypotheses, not ours."""
 
     claims: int
     of_texts: int
@@ -176,9 +167,7 @@ class Tally:
     Args:
         family: of experiments; "all" for their sum.
         claims: how many.
-        held: how many of them hold, in all of their cells.
-        partly: how many hold in some cells.
-        failed: how many do not hold.
+        held: how many of them hold, in all of their cells; `partly` in some of them.
         silent: how many say nothing.
         few: how many of those that hold or fail rest on fewer than five seeds.
         disputed: the ids of those of which a run that weighs as much says the opposite.
@@ -204,9 +193,8 @@ def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
     rows = sentences(claims)
 
     def count(asked: Callable[[str], bool]) -> Count:
-        found = [row.cells[0] for row in rows if asked(row.verdict)]
-        of_texts = sum(one.claim.kind in OF_TEXTS for one in found)
-        return Count(len(found), of_texts)
+        found = [row.cells[0].claim.kind for row in rows if asked(row.verdict)]
+        return Count(len(found), sum(kind in OF_TEXTS for kind in found))
 
     return Tally(
         family,

@@ -18,12 +18,9 @@ from claimlab.running.storage import locked
 
 
 class Checked(NamedTuple):
-    """Recorded runs, their verdicts computed from their rows where that may be done.
+    """Recorded runs, their verdicts computed from their rows where that may be done: the package alone was imported.
 
-    Attributes:
-        runs: with the computed verdicts.
-        package: of experiments, the only one that was imported; None for none.
-        unchecked: the folders of runs whose verdicts are those that were found there.
+    `unchecked` are the folders of runs whose verdicts are those that were found there.
     """
 
     runs: list[Run]

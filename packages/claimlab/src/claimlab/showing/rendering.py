@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import html
 from collections.abc import Mapping
@@ -17,7 +18,6 @@ WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
     "failed": FAILED,
     "kinds": wording.KINDS,
-    "measured": wording.measured,
     "numbers": wording.numbers,
     "spread": wording.spread,
     "crosses": wording.crosses,
@@ -62,6 +62,12 @@ def _environment() -> jinja2.Environment:
 def _seen(value: object) -> object:
     """Return a text without what a terminal or a browser would obey; what the renderer has made is not touched."""
     return wording.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def data_uri(file: str, content: bytes) -> str:
+    """Return a picture's content as an address, by its file's ending."""
+    kind = "gif" if file.endswith(".gif") else "svg+xml"
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def cell(text: str) -> str:

@@ -47,12 +47,8 @@ def _told(name: str, event: Event) -> str:
     """Return an event as a line, "" if it deserves none; why a seed failed is the last sentence of the command."""
     if event.kind in ("again", "notice"):
         return f"note: {event.text}"
-    how = {
-        "reused": "recorded before",
-        "finished": f"done in {duration(event.seconds)}",
-        "failed": "failed",
-        "kept": event.text,
-    }
+    done = f"done in {duration(event.seconds)}"
+    how = {"reused": "recorded before", "finished": done, "failed": "failed", "kept": event.text}
     return f"{name} seed {event.seed}: {how[event.kind]}" if event.kind in how else ""
 
 
@@ -107,9 +103,6 @@ class Bars:
         self._computed += event.kind == "finished"
         if line := _told(self._name, event):
             self.shown.console.print(plain(line), markup=False, highlight=False)
-        self._show_total()
-
-    def _show_total(self) -> None:
         going = sum(self._shares.values())
         computed, elapsed = self._computed + going, time.monotonic() - self._start
         remaining = self._seeds - self._done - going

@@ -81,13 +81,6 @@ def spread(low: float | int | None, high: float | int | None, seeds: int) -> str
     return f"({number(low)} to {number(high)}{elsewhere})"
 
 
-def measured(claim: JudgedClaim) -> str:
-    """Return a measured number with its ends and the seeds it rests on, a dash where nothing was measured; all that decide."""
-    if claim.measured is None:
-        return "-"
-    return f"{numbers(claim)}, {counted(claim.n, 'seed')}"
-
-
 def numbers(claim: JudgedClaim) -> str:
     """Return a measured number with its ends, or each of several behind its words; a dash where nothing was measured."""
     several = [f"{one.words} {number(one.measured)} {spread(one.low, one.high, one.n)}" for one in claim.parts]

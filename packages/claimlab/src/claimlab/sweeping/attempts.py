@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
@@ -84,16 +84,11 @@ def attempts(
                 attempt.job.partial.unlink(missing_ok=True)
                 yield attempt
     finally:
-        _end_all(running)
-
-
-def _end_all(running: Sequence[tuple[Worker, Attempt[T]]]) -> None:
-    """Kill the workers that are left, all of them before the first is waited for."""
-    for worker, _ in running:
-        worker.kill()
-    for worker, attempt in running:
-        worker.end()
-        attempt.job.partial.unlink(missing_ok=True)
+        for worker, _ in running:  # all of them before the first is waited for
+            worker.kill()
+        for worker, attempt in running:
+            worker.end()
+            attempt.job.partial.unlink(missing_ok=True)
 
 
 def _move(attempt: Attempt[T], event: Event, goes_on: Callable[[Attempt[T]], bool]) -> None:

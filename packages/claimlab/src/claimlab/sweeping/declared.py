@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from claimlab.rows import Row, Rows, Scalar
 from claimlab.values import written
@@ -42,6 +42,7 @@ class Range(Protocol):
 class _Interval(Range):
     low: float | int
     high: float | int
+    KIND: ClassVar[str]
 
     def __post_init__(self) -> None:
         if not _is_finite(self.low) or not _is_finite(self.high):
@@ -49,9 +50,14 @@ class _Interval(Range):
         if self.low >= self.high:
             raise ValueError(f"A range should begin below its end. Found {self.low!r} and {self.high!r}. Widen it.")
 
+    @property
+    def words(self) -> str:
+        """The range in words."""
+        return f"{self.KIND} {self.low:.15g} to {self.high:.15g}"
+
     def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401
         value = _only(getattr(config, name))
-        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
+        if not _is_finite(value) or not self.low <= value <= self.high:
             raise ValueError(f"{name} {written(value)} lies outside {self.low:g} to {self.high:g}")
         return value
 
@@ -64,10 +70,7 @@ class Uniform(_Interval):
         ValueError: if an end is not a finite number, or the range is empty.
     """
 
-    @property
-    def words(self) -> str:
-        """The range in words."""
-        return f"uniform {self.low:g} to {self.high:g}"
+    KIND = "uniform"
 
     def grid(self) -> Sequence[Scalar]:
         """Return points at equal distances, both ends among them."""
@@ -82,21 +85,17 @@ class LogUniform(_Interval):
         ValueError: if an end is not positive and finite, or the range is empty.
     """
 
+    KIND = "log-uniform"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.low <= 0:
             raise ValueError(f"A range of magnitudes should begin above 0. Found {self.low!r}. Pass 1e-4, say.")
 
-    @property
-    def words(self) -> str:
-        """The range in words."""
-        return f"log-uniform {self.low:g} to {self.high:g}"
-
     def grid(self) -> Sequence[Scalar]:
         """Return points at equal ratios, both ends among them."""
         ratio = self.high / self.low
-        inner = [self.low * ratio ** (place / (POINTS - 1)) for place in range(1, POINTS - 1)]
-        return [self.low, *inner, self.high]
+        return [self.low, *(self.low * ratio ** (place / (POINTS - 1)) for place in range(1, POINTS - 1)), self.high]
 
 
 @dataclass(frozen=True)
@@ -107,15 +106,12 @@ class Whole(_Interval):
         ValueError: if an end is not a whole number, or the range is empty.
     """
 
+    KIND = "whole"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.low, int) or not isinstance(self.high, int):
             raise ValueError(f"`Whole` should have whole ends. Found {self.low!r} and {self.high!r}. Round them.")
-
-    @property
-    def words(self) -> str:
-        """The range in words."""
-        return f"whole {self.low} to {self.high}"
 
     def grid(self) -> Sequence[Scalar]:
         """Return at most five whole numbers at nearly equal distances."""
@@ -138,7 +134,7 @@ class Choice(Range):
 
     def __init__(self, *values: Scalar) -> None:
         object.__setattr__(self, "values", values)
-        strange = [value for value in values if not _is_scalar(value)]
+        strange = [value for value in values if not isinstance(value, Scalar)]  # pyright: ignore[reportUnnecessaryIsInstance]
         if strange:
             raise ValueError(f"A choice should be among texts, numbers, bools and None. Found {strange[0]!r}. Leave it out.")
         if len(values) < 2 or len({(type(value), value) for value in values}) < len(values):
@@ -153,12 +149,7 @@ class Choice(Range):
         """Return all of them."""
         return self.values
 
-    def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401
-        """Return the value that a config has.
-
-        Raises:
-            ValueError: if it is not one of the values.
-        """
+    def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401, D102
         value = _only(getattr(config, name))
         if value not in self.values:
             raise ValueError(f"{name} {written(value)} is not {self.words}")
@@ -180,15 +171,13 @@ class Options(Range):
 
     def __post_init__(self) -> None:
         if len(self.groups) < 2 or len({frozenset(group) for group in self.groups.values()}) != 1:
-            raise ValueError(
-                f"Options should be two or more groups of the same fields. Found {dict(self.groups)!r}. Fill them."
-            )
+            found = dict(self.groups)
+            raise ValueError(f"Options should be two or more groups of the same fields. Found {found!r}. Fill them.")
 
     @property
     def words(self) -> str:
         """The range in words."""
-        groups = (f"{name} ({_listed(group)})" for name, group in self.groups.items())
-        return f"one of {', '.join(groups)}"
+        return f"one of {', '.join(f'{name} ({settings_words(group)})' for name, group in self.groups.items())}"
 
     def grid(self) -> Sequence[Scalar]:
         """Return all of them."""
@@ -198,12 +187,7 @@ class Options(Range):
         """Return the fields of the group."""
         return dict(self.groups[value])
 
-    def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401
-        """Return the name of the group that a config has.
-
-        Raises:
-            ValueError: if it has none of them.
-        """
+    def value_in(self, name: str, config: Any) -> Scalar:  # noqa: ANN401, D102
         for option, group in self.groups.items():
             if all(getattr(config, field) == value for field, value in group.items()):
                 return option
@@ -214,12 +198,9 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_scalar(value: object) -> bool:
-    return value is None or isinstance(value, str | int | float)
-
-
-def _listed(group: Mapping[str, Any]) -> str:
-    return ", ".join(f"{field} {written(value)}" for field, value in group.items())
+def settings_words(fields: Mapping[str, Any]) -> str:
+    """Return fields and their values in words."""
+    return ", ".join(f"{field} {written(value)}" for field, value in fields.items())
 
 
 def _only(value: Any) -> Any:  # noqa: ANN401
@@ -230,17 +211,10 @@ def _only(value: Any) -> Any:  # noqa: ANN401
 UNSEEN = frozenset({"test", "tests", "tested", "oracle"})
 """Words in names of columns that hold what test data say, and values of columns that name a split."""
 
-Looked = Callable[[Rows], float | None]
-"""From the rows so far to the value that is looked for; None while they cannot say."""
-
 
 @dataclass(frozen=True)
 class Last:
-    """The last number of a column, for `Objective`; None while no row has one.
-
-    Args:
-        column: which.
-    """
+    """The last number of a column, for `Objective`; None while no row has one."""
 
     column: str
 
@@ -256,8 +230,8 @@ class Objective:
 
     Args:
         columns: all that `value` sees of a row, besides its seed.
-        value: of the rows so far: what is told for pruning while there are more to come, and counts at the end. The last
-            number of the only column if None.
+        value: of the rows so far, None while they cannot say: what is told for pruning while there are more to come, and counts
+            at the end. The last number of the only column if None.
         maximise: whether more is better.
 
     Raises:
@@ -265,17 +239,16 @@ class Objective:
     """
 
     columns: tuple[str, ...]
-    value: Looked | None = None
+    value: Callable[[Rows], float | None] | None = None
     maximise: bool = True
 
     def __post_init__(self) -> None:
         if isinstance(self.columns, str) or not self.columns:
             raise ValueError(f"An objective should name its columns as a tuple. Found {self.columns!r}. Name one.")
-        for column in self.columns:
-            if of_test(column):
-                raise ValueError(
-                    f"An objective should read validation columns alone. Found {column!r}, of test data. Name another."
-                )
+        for column in filter(of_test, self.columns):
+            raise ValueError(
+                f"An objective should read validation columns alone. Found {column!r}, of test data. Name another."
+            )
         if self.value is None and len(self.columns) > 1:
             raise ValueError(f"An objective of several columns should have a value. Found {self.columns!r}. Pass `value`.")
 
@@ -346,13 +319,7 @@ class Ranges:
         return {name: one for name, one in self.of.items() if name not in self.methods[method]}
 
     def fields(self, method: str, chosen: Mapping[str, Scalar], config: Any) -> dict[str, Any]:  # noqa: ANN401  # any Config
-        """Return the fields of a trial: the method's, and those that were chosen.
-
-        Args:
-            method: which.
-            chosen: a value for each of its ranges.
-            config: the trial's before; tells which fields list values.
-        """
+        """Return the fields of a trial: the method's, and those that were chosen; `config` tells which fields list values."""
         found: dict[str, Any] = dict(self.methods[method])
         for name, one in self.drawn(method).items():
             for key, value in one.fields(name, chosen[name]).items():

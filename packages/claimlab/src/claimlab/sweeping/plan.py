@@ -14,7 +14,7 @@ from claimlab.experiment import Experiment, Preset
 from claimlab.fields import build, values_of
 from claimlab.rows import Scalar
 from claimlab.running.plan import label, plan
-from claimlab.sweeping.declared import Ranges
+from claimlab.sweeping.declared import Ranges, settings_words
 from claimlab.values import written
 
 Sampler = Literal["tpe", "random", "grid"]
@@ -78,10 +78,7 @@ class Sweep:
             "preset": self.preset,
             "settings": {name: written(value) for name, value in values_of(self.config).items()},
             "ranges": {name: one.words for name, one in self.ranges.of.items()},
-            "methods": {
-                name: ", ".join(f"{key} {written(value)}" for key, value in fields.items()) or "no field"
-                for name, fields in self.ranges.methods.items()
-            },
+            "methods": {name: settings_words(fields) or "no field" for name, fields in self.ranges.methods.items()},
             "objective": self.ranges.objective.words,
             "draws": " and ".join(self.draws),
             "source": source,
@@ -126,17 +123,12 @@ def sweep(
         found = f"Found {planned.config.seed}. Leave it out for 0"
         raise UsageError(f"--seed should be below {FRESH}, where the seeds of the best setting begin. {found}.")
     found = Sweep(seen, preset, planned.changed, planned.config, trials, draws, package)
-    _check(found)
-    return found
-
-
-def _check(found: Sweep) -> None:
-    """Raise an error for ranges of what is no field, and a grid of fewer points than trials."""
-    for method in found.methods:
-        strange = sorted(set(found.ranges.set_fields()) - set(values_of(found.config)))
-        if strange:
-            raise UsageError(f"Ranges should be of fields of the Config. Found {strange[0]!r}. Rename it.")
+    strange = sorted(found.ranges.set_fields() - set(values_of(found.config)))
+    if strange:
+        raise UsageError(f"Ranges should be of fields of the Config. Found {strange[0]!r}. Rename it.")
+    for method in found.methods if draws[0] == "grid" else ():
         points = math.prod(len(one.grid()) for one in found.ranges.drawn(method).values())
-        if found.draws[0] == "grid" and found.trials > points:
+        if trials > points:
             rule = f"A grid should have a point for each trial: that of {method} has {points}"
-            raise UsageError(f"{rule}. Found --trials {found.trials}. Lower it, or take --sampler random.")
+            raise UsageError(f"{rule}. Found --trials {trials}. Lower it, or take --sampler random.")
+    return found

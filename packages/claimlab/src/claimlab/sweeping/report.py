@@ -5,27 +5,26 @@ The figures show which ranges matter, and every trial's value against each of th
 
 from __future__ import annotations
 
-import base64
 import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import optuna
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from claimlab.claims import Measurement, bootstrap
 from claimlab.drawing import COLOURS, colour, panels
-from claimlab.rows import Row, Scalar
+from claimlab.rows import Rows, Scalar
 from claimlab.running.pictures import svg
 from claimlab.running.storage import write_atomically
-from claimlab.showing.rendering import render
-from claimlab.sweeping.declared import LogUniform, Range, of_test
+from claimlab.showing.rendering import data_uri, render
+from claimlab.sweeping.declared import Last, LogUniform, Range, of_test
 from claimlab.sweeping.search import Done, Fresh
 from claimlab.sweeping.studies import Trial
 from claimlab.values import written
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -59,17 +58,12 @@ def _fresh(done: Done, runs: list[Fresh]) -> dict[str, Measurement]:
     objective = done.sweep.ranges.objective
     found = {", ".join(objective.columns): [objective.of(run.rows) for run in runs]}
     columns = dict.fromkeys(key for run in runs for row in run.rows for key in row if of_test(key))
-    found |= {column: [_last(run.rows, column) for run in runs] for column in columns}
+    found |= {column: [Last(column)(Rows(run.rows)) for run in runs] for column in columns}
     return {
         name: bootstrap([value for value in values if value is not None])
         for name, values in found.items()
         if values and None not in values
     }
-
-
-def _last(rows: tuple[Row, ...], column: str) -> float | None:
-    found = [row[column] for row in rows if isinstance(row.get(column), int | float)]
-    return float(found[-1] or 0.0) if found else None
 
 
 def importance(done: Done, method: str) -> dict[str, float]:
@@ -80,12 +74,10 @@ def importance(done: Done, method: str) -> dict[str, float]:
     trials = [one for one in done.studies.trials(method) if one.state == "complete"]
     if len(trials) < 4 or len({one.value for one in trials}) < 2:
         return {}
-    import optuna  # noqa: PLC0415
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Optuna calls experimental
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()  # Optuna's default has changed
-        found = optuna.importance.get_param_importances(done.studies.study(method), evaluator=evaluator)
+        found = optuna.importance.get_param_importances(done.studies.by_method[method], evaluator=evaluator)
     return {name: float(share) for name, share in found.items()}
 
 
@@ -106,8 +98,7 @@ def write_report(done: Done, found: list[Outcome], command: str) -> tuple[Path, 
         content = svg(figure)
         paths.append(done.folder / "figures" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}.svg")
         write_atomically(paths[-1], content)
-        uri = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
-        pictures.append({"uri": uri, "caption": str(figure.get_label())})
+        pictures.append({"uri": data_uri(paths[-1].name, content), "caption": str(figure.get_label())})
     report = done.folder / "report.html"
     values = {
         "sweep": done.sweep,

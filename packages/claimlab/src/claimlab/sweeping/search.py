@@ -119,27 +119,23 @@ def search(sweep: Sweep, folder: Path, means: Means | None = None, on_news: OnNe
     ensure_writable(folder)
     with locked(folder):
         source = code_of(sweep.package, sweep.experiment.name).source or ""
-        studies = Studies(sweep, open_storage(means.storage, folder), source, _owner(folder))
+        owner = folder / OWNER
+        if not owner.exists():
+            write_atomically(owner, uuid.uuid4().hex)
+        studies = Studies(sweep, open_storage(means.storage, folder), source, owner.read_text(encoding="utf-8"))
         going = _Going(sweep, folder, studies, source, on_news)
         try:
             going.try_all(means)
-            running = tuple(one for method in sweep.methods for one in studies.trials(method) if one.state == "running")
+            running = tuple(one for one in studies.every_trial() if one.state == "running")
             fresh = () if running else going.run_best(means)
         except KeyboardInterrupt as error:
             stop = error if isinstance(error, Stop) else Stop()
-            told = sum(one.state != "running" for method in sweep.methods for one in studies.trials(method))
+            told = sum(one.state != "running" for one in studies.every_trial())
             done = f"{told} of {sweep.trials * len(sweep.methods)} trials are recorded in {folder}"
             raise Interrupted(
                 f"stopped by {stop.words}; {done}, and the same command goes on from there", stop.number
             ) from None
         return Done(sweep, folder, studies, fresh, running)
-
-
-def _owner(folder: Path) -> str:
-    path = folder / OWNER
-    if not path.exists():
-        write_atomically(path, uuid.uuid4().hex)
-    return path.read_text(encoding="utf-8")
 
 
 class _Going:
@@ -151,8 +147,7 @@ class _Going:
         self.fresh = (0, 0)
 
     def tell(self, notice: str = "") -> None:
-        trials = tuple(one for method in self.sweep.methods for one in self.studies.trials(method))
-        self.on_news(News(trials, dict(self.running), self.fresh, notice))
+        self.on_news(News(tuple(self.studies.every_trial()), dict(self.running), self.fresh, notice))
 
     def try_all(self, means: Means) -> None:
         """Compute trials until the budget is spent."""
@@ -187,11 +182,10 @@ class _Going:
         value = objective.of(attempt.rows)
         if value is None or not objective.seen(attempt.rows[-1:]) or set(objective.seen(attempt.rows[-1:])[0]) <= {"seed"}:
             return True
+        self.running[trial.method, trial.number] = value
         if self.sweep.draws[1] == "none":
-            self.running[trial.method, trial.number] = value
             return True
         goes_on = self.studies.reported(trial, len(attempt.rows), value)
-        self.running[trial.method, trial.number] = value
         self.tell()
         return goes_on
 

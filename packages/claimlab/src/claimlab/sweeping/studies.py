@@ -9,29 +9,32 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import optuna
+from optuna import Study
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import RandomSampler, TPESampler
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.trial import FrozenTrial, TrialState, create_trial
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from claimlab.errors import LabError, UsageError
 from claimlab.rows import Scalar
 from claimlab.sweeping.declared import Choice, LogUniform, Options, Range, Whole
 from claimlab.sweeping.plan import Sampler, Sweep
 
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.distributions import BaseDistribution
-    from optuna.storages import BaseStorage
-    from optuna.trial import FrozenTrial
-
 
 def distribution(one: Range) -> BaseDistribution:
     """Return a range as Optuna knows it."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: PLC0415  # slow
-
     match one:
         case Choice(values=values):
             return CategoricalDistribution(values)
@@ -58,27 +61,18 @@ def draw(sampler: Sampler, study: Study, ranges: Mapping[str, Range], number: in
     """Return the setting of a trial, from its number and the trials before it, so that a sweep that was killed draws the same.
 
     No sampler lives longer than a draw. A random draw depends on the trial's number and on which fields are drawn, so it is
-    the same for all methods that fix none.
+    the same for all methods that fix none. A grid's points come in a shuffled order: a part of it is spread over the whole.
     """
     if sampler == "grid":
-        return _grid_point(ranges, number, seed)
-    from optuna.samplers import RandomSampler, TPESampler  # noqa: PLC0415
-    from optuna.trial import TrialState, create_trial  # noqa: PLC0415
-
+        grids: list[Sequence[Scalar]] = [one.grid() for one in ranges.values()]
+        point = int(np.random.default_rng(seed).permutation(math.prod(map(len, grids)))[number])
+        places = np.unravel_index(point, [len(grid) for grid in grids])
+        return {name: grid[int(at)] for name, grid, at in zip(ranges, grids, places, strict=True)}
     own = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
     drawing = TPESampler(seed=own) if sampler == "tpe" else RandomSampler(seed=own)
     trial = create_trial(state=TrialState.RUNNING)
     trial.number = number
     return {name: drawing.sample_independent(study, trial, name, distribution(one)) for name, one in ranges.items()}
-
-
-def _grid_point(ranges: Mapping[str, Range], number: int, seed: int) -> dict[str, Scalar]:
-    """Return the number-th point of a grid in a shuffled order, so that a part of it is spread over the whole."""
-    grids: list[Sequence[Scalar]] = [one.grid() for one in ranges.values()]
-    size = math.prod(map(len, grids))
-    place = int(np.random.default_rng(seed).permutation(size)[number])
-    places = np.unravel_index(place, [len(grid) for grid in grids])
-    return {name: grid[int(at)] for name, grid, at in zip(ranges, grids, places, strict=True)}
 
 
 JOURNAL = "journal.jsonl"
@@ -106,42 +100,39 @@ class Trial:
 
 
 class Studies:
-    """A sweep's studies, one a method."""
+    """A sweep's studies: `by_method` has each method's, as Optuna has it."""
 
     def __init__(self, sweep: Sweep, storage: BaseStorage, source: str, owner: str) -> None:
-        import optuna  # noqa: PLC0415
-
         self._sweep, self._storage, self._owner = sweep, storage, owner
         direction = "maximize" if sweep.ranges.objective.maximise else "minimize"
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._studies: dict[str, Study] = {}
+        self.by_method: dict[str, Study] = {}
         for method in sweep.methods:
             study = optuna.create_study(
                 storage=storage, study_name=sweep.study(method), direction=direction, load_if_exists=True,
-                sampler=optuna.samplers.RandomSampler(), pruner=optuna.pruners.NopPruner(),
+                sampler=RandomSampler(), pruner=optuna.pruners.NopPruner(),
             )  # fmt: skip
             ours, theirs = sweep.identity(source), study.user_attrs.get("claimlab")
             if theirs is None and not study.trials:  # new, or its maker was killed before it could say so
                 study.set_user_attr("claimlab", ours)
             else:
                 refuse_other(theirs or {}, ours, study.study_name)
-            self._studies[method] = study
-        self._pruner = _pruner(sweep)
-
-    def study(self, method: str) -> Study:
-        """Return a method's, as Optuna has it."""
-        return self._studies[method]
+            self.by_method[method] = study
 
     def trials(self, method: str) -> list[Trial]:
         """Return all of a method that are part of the budget, by number."""
         return [_trial(method, place, one) for place, one in enumerate(self._counted(method)[: self._sweep.trials])]
 
+    def every_trial(self) -> list[Trial]:
+        """Return those of all methods."""
+        return [one for method in self._sweep.methods for one in self.trials(method)]
+
     def _counted(self, method: str) -> list[FrozenTrial]:
-        return [one for one in self._studies[method].get_trials(deepcopy=False) if not one.system_attrs.get(STRAY)]
+        return [one for one in self.by_method[method].get_trials(deepcopy=False) if not one.system_attrs.get(STRAY)]
 
     def left_behind(self, everyones: bool = False) -> list[Trial]:
         """Return those that were claimed and not told, by a process that is no more."""
-        running = [one for method in self._sweep.methods for one in self.trials(method) if one.state == "running"]
+        running = (one for one in self.every_trial() if one.state == "running")
         return [one for one in running if everyones or one.owner == self._owner]
 
     def claim(self) -> Trial | None:
@@ -155,9 +146,7 @@ class Studies:
                 return found
 
     def _claimed(self, method: str) -> Trial | None:
-        from optuna.trial import TrialState, create_trial  # noqa: PLC0415
-
-        study, ranges = self._studies[method], self._sweep.ranges.drawn(method)
+        study, ranges = self.by_method[method], self._sweep.ranges.drawn(method)
         place, everything = len(self._counted(method)), len(study.get_trials(deepcopy=False))
         sampler, config = self._sweep.draws[0], self._sweep.config
         chosen = own_setting(ranges, config) if place == 0 and sampler != "grid" else None
@@ -176,14 +165,12 @@ class Studies:
         """Note what a trial has come to, and return whether it may go on."""
         frozen = self._frozen(trial)
         self._storage.set_trial_intermediate_value(frozen._trial_id, step, value)  # pyright: ignore[reportPrivateUsage] # no other way
-        study = self._studies[trial.method]
+        study = self.by_method[trial.method]
         return not _pruner(self._sweep, study).prune(study, self._frozen(trial))
 
     def told(self, trial: Trial, state: str, value: float | None, seconds: float, why: str = "") -> None:
         """Record how a trial ended, as one entry that counts."""
-        from optuna.trial import TrialState  # noqa: PLC0415
-
-        frozen, study = self._frozen(trial), self._studies[trial.method]
+        frozen, study = self._frozen(trial), self.by_method[trial.method]
         for key, fact in (("seconds", round(seconds, 3)), ("why", why)):
             self._storage.set_trial_user_attr(frozen._trial_id, key, fact)  # pyright: ignore[reportPrivateUsage] # no other way
         states = {"complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL}
@@ -193,26 +180,18 @@ class Studies:
         return self._counted(trial.method)[trial.number]
 
 
-def _pruner(sweep: Sweep, study: Study | None = None) -> Any:  # noqa: ANN401  # Optuna's
+def _pruner(sweep: Sweep, study: Study) -> Any:  # noqa: ANN401  # Optuna's
     """Return what ends a trial early: never before it has come half as far as the longest."""
-    import optuna  # noqa: PLC0415
-
     if sweep.draws[1] == "halving":
         return optuna.pruners.SuccessiveHalvingPruner()
-    if sweep.draws[1] == "none" or study is None:
-        return optuna.pruners.NopPruner()
     lengths = [len(one.intermediate_values) for one in study.get_trials(deepcopy=False) if one.state.is_finished()]
     return optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=max(lengths, default=0) // 2)
 
 
 def _trial(method: str, place: int, one: FrozenTrial) -> Trial:
-    states = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
-    facts = one.user_attrs
-    value = None if one.values is None else one.values[0]
-    state = states.get(one.state.name, "running")
-    return Trial(
-        method, place, dict(one.params), state, value, facts.get("why", ""), facts.get("seconds", 0.0), facts.get("owner", "")
-    )
+    state = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}.get(one.state.name, "running")
+    facts = {key: one.user_attrs[key] for key in ("why", "seconds", "owner") if key in one.user_attrs}
+    return Trial(method, place, dict(one.params), state, one.values[0] if one.values else None, **facts)
 
 
 def refuse_other(theirs: dict[str, Any], ours: dict[str, Any], name: str) -> None:
@@ -233,20 +212,12 @@ def refuse_other(theirs: dict[str, Any], ours: dict[str, Any], name: str) -> Non
 
 
 def open_storage(url: str | None, folder: Path) -> BaseStorage:
-    """Open what keeps the studies.
-
-    Args:
-        url: any that Optuna knows; None for a journal in the folder, which this process holds the lock of.
-        folder: the sweep's.
-    """
+    """Open what keeps the studies: a URL that Optuna knows, or a journal in the sweep's folder, whose lock is held."""
     if url is None:
         return _journal(folder / JOURNAL)
-    from optuna.storages import RDBStorage  # noqa: PLC0415
-    from sqlalchemy.engine import make_url  # noqa: PLC0415
-    from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError  # noqa: PLC0415
-    from sqlalchemy.pool import NullPool  # noqa: PLC0415
-
     ways = "Pass sqlite:///FILE or postgresql://HOST/NAME, or leave it out for a journal in the sweep's folder."
+    head, at, tail = url.rpartition("@")
+    hidden = f"{head.partition('://')[0]}://***@{tail}" if at else url  # without its password
     try:
         parsed = make_url(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
@@ -254,24 +225,15 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
         # No pool: a connection goes when it is not needed, and none is left open behind a sweep in a process that goes on.
         return RDBStorage(url, engine_kwargs={"poolclass": NullPool})
     except (ArgumentError, NoSuchModuleError, ValueError):
-        raise UsageError(f"A storage should be a URL of a kind that Optuna knows. Found {_hidden(url)!r}. {ways}") from None
+        raise UsageError(f"A storage should be a URL of a kind that Optuna knows. Found {hidden!r}. {ways}") from None
     except ImportError as error:
         raise LabError(f"A storage's driver should be installed. Found: {error}. Install it. {ways}") from error
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-        raise LabError(f"A storage should be reachable. Found {_hidden(url)} silent ({reason}). Start it. {ways}") from error
-
-
-def _hidden(url: str) -> str:
-    """Return a URL without its password."""
-    head, at, tail = url.rpartition("@")
-    return f"{head.partition('://')[0]}://***@{tail}" if at else url
+        raise LabError(f"A storage should be reachable. Found {hidden} silent ({reason}). Start it. {ways}") from error
 
 
 def _journal(path: Path) -> BaseStorage:
-    from optuna.storages import JournalStorage  # noqa: PLC0415
-    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock  # noqa: PLC0415
-
     class Held(JournalFileOpenLock):
         """The sweep's folder is locked already; a lock file of Optuna's would outlive a process that is killed."""
 
@@ -281,18 +243,7 @@ def _journal(path: Path) -> BaseStorage:
         def release(self) -> None:
             return
 
-    _heal(path)
-    try:
-        return JournalStorage(JournalFileBackend(str(path), lock_obj=Held(str(path))))
-    except (ValueError, LookupError, TypeError) as error:
-        raise LabError(f"A sweep's journal should be readable. Found {path} damaged ({error}). Delete the folder.") from error
-
-
-def _heal(path: Path) -> None:
-    """Take off a line that a killed process had begun, and name one that is damaged."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
+    data = path.read_bytes() if path.exists() else b""
     whole = data[: data.rfind(b"\n") + 1]
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
@@ -300,6 +251,9 @@ def _heal(path: Path) -> None:
         except ValueError as error:
             found = f"Found that {path}, line {number} is not ({error})"
             raise LabError(f"A sweep's journal should be as it was written. {found}. Delete the folder.") from error
-    if len(whole) < len(data):
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
+    if len(whole) < len(data):  # a line that a killed process had begun
+        os.truncate(path, len(whole))
+    try:
+        return JournalStorage(JournalFileBackend(str(path), lock_obj=Held(str(path))))
+    except (ValueError, LookupError, TypeError) as error:
+        raise LabError(f"A sweep's journal should be readable. Found {path} damaged ({error}). Delete the folder.") from error

@@ -16,7 +16,6 @@ from claimlab.showing.wording import counted, duration, number, plain, spread
 from claimlab.sweeping.plan import Sweep
 from claimlab.sweeping.report import Outcome, as_values
 from claimlab.sweeping.search import News, OnNews, best_of
-from claimlab.sweeping.studies import Trial
 
 
 @contextlib.contextmanager
@@ -34,19 +33,15 @@ def watched(sweep: Sweep, stream: Stream = None) -> Generator[OnNews, None, None
                 live.console.print(plain(f"note: {news.notice}"), markup=False, highlight=False)
             ended = sum(one.state != "running" for one in news.trials)
             before.append(ended)
-            live.update(state_table(sweep, news, _left(sweep, ended, before[0], time.monotonic() - start)))
+            computed, seconds = ended - before[0], time.monotonic() - start
+            left = seconds / computed * (sweep.trials * len(sweep.methods) - ended) if computed else None
+            live.update(state_table(sweep, news, left))
 
         yield show
 
 
-def _left(sweep: Sweep, ended: int, before: int, seconds: float) -> float | None:
-    """Return the seconds until all trials are done, as fast as it went so far; None where nothing was computed yet."""
-    computed = ended - before
-    return seconds / computed * (sweep.trials * len(sweep.methods) - ended) if computed else None
-
-
 def state_table(sweep: Sweep, news: News, left: float | None) -> Group:
-    """Return the table of a sweep under way."""
+    """Return the table of a sweep under way; `left` are the seconds until all trials are done, as fast as it went so far."""
     rows = table("method", "trials", "now", "best", "setting")
     for method in sweep.methods:
         trials = [one for one in news.trials if one.method == method]
@@ -54,16 +49,12 @@ def state_table(sweep: Sweep, news: News, left: float | None) -> Group:
         now = [f"{place}: {number(value)}" for (name, place), value in news.running.items() if name == method]
         setting = as_values(best.chosen) if best else ""
         ended = sum(one.state != "running" for one in trials)
-        cells = (method, f"{ended} of {sweep.trials}{_fates(trials)}", "  ".join(now))
+        fates = ", ".join(f"{n} {state}" for state in ("pruned", "failed") if (n := sum(one.state == state for one in trials)))
+        cells = (method, f"{ended} of {sweep.trials}" + f" ({fates})" * bool(fates), "  ".join(now))
         rows.add_row(*map(text, cells), text(number(best.value if best else None), "green"), text(setting))
     done, wanted = news.fresh
     words = f"fresh seeds: {done} of {wanted}" if wanted else f"{duration(left)} left" if left else ""
     return Group(Text(f"{sweep.experiment.name}, {sweep.ranges.objective.words}", style="bold"), rows, text(words))
-
-
-def _fates(trials: list[Trial]) -> str:
-    words = [f"{count} {state}" for state in ("pruned", "failed") if (count := sum(one.state == state for one in trials))]
-    return f" ({', '.join(words)})" if words else ""
 
 
 class Lines:

@@ -148,9 +148,7 @@ class Keeper:
     def go_on(self, name: str, over: bool = False) -> None:
         """Give the global generators what they had where the loop goes on, once: before it, draws are those of the start.
 
-        Args:
-            name: the loop's.
-            over: whether nothing of it will be computed; then always, if an earlier process has finished it.
+        Where it is over, nothing of it will be computed: then always, if an earlier process has finished it.
         """
         around = self._loops[name].around
         if around is not None and (name in self._returned or (over and name in self._found_loops)):

@@ -27,12 +27,7 @@ class Stateful(Protocol):
 
 
 def state_of(part: object) -> object:
-    """Return what a part holds.
-
-    Args:
-        part: a module, an optimiser, a schedule, or anything with `state_dict` and `load_state_dict`; a tensor; a generator of
-            torch, of numpy or of `random`; a list of numbers, texts and the like.
-    """
+    """Return what a part holds: anything with `state_dict` and `load_state_dict`, a tensor, a generator, a list of numbers."""
     if isinstance(part, random.Random):
         return part.getstate()
     if isinstance(part, list):

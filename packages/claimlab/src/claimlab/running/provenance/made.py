@@ -23,9 +23,6 @@ class Made:
     """Some seeds of a run and what made them.
 
     Args:
-        seeds: which.
-        code: commit and source tree.
-        machine: hardware and threads.
         versions: of python and of every package that the experiment's own asks for and that was loaded.
         data: digests of the data that was read, by name.
         implementation: which of several ways to compute the same was taken, by module.
@@ -48,10 +45,7 @@ class Made:
 def made_here(seeds: Iterable[int], package: str, code: Code | None = None) -> Made:
     """Return the provenance of what this process has computed with the modules that are loaded by now.
 
-    Args:
-        seeds: what was computed.
-        package: the experiments'; its top-level package is the source.
-        code: where that is known already, so that git is not asked for each seed.
+    Where the code is known already git is not asked for each seed.
     """
     top, ours = package.partition(".")[0], sources(package)
     foreign = {*ours, *loaded(set[str]().union(*map(required, ours)))} - {top}  # editable sources are not seen to be loaded

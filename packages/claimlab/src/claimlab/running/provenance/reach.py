@@ -128,10 +128,11 @@ def reached(modules: Modules, experiment: str) -> list[str]:
     found, waiting = {f"{LAB}.{name}" for name in CORE}, [*_roots(modules, experiment)]
     while waiting:
         module = waiting.pop()
-        if module in found or _describes(module):
+        top, _, inner = module.partition(".")
+        if module in found or (top == LAB and inner.partition(".")[0] in ("", *DESCRIBING)):
             continue
         found.add(module)
-        if module.partition(".")[0] != LAB:
+        if top != LAB:
             waiting += modules.named(module)
     return sorted(module for module in found if modules.find(module))
 
@@ -162,11 +163,6 @@ def _roots(modules: Modules, experiment: str) -> Iterator[str]:
         found = modules.resolve(*given[name])
         if found is not None:
             yield found
-
-
-def _describes(module: str) -> bool:
-    top, _, inner = module.partition(".")
-    return top == LAB and (inner == "" or inner.partition(".")[0] in DESCRIBING)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -34,14 +34,17 @@ class Code:
 
 def code_of(package: str, experiment: str | None = None) -> Code:
     """Return the commit of a package's top-level package, and the digest of what an experiment's rows depend on."""
-    commit, changes = _commit(folder_of(package))
+    folder, commit, changes = folder_of(package), None, False
+    # A package inside some other project's virtual environment must not be taken for a file of that project.
+    if _git(folder, "ls-files", "--error-unmatch", "__init__.py") is not None:
+        commit, changes = _git(folder, "rev-parse", "HEAD"), bool(_git(folder, "status", "--porcelain", "--", "."))
     return Code(commit, changes, None if experiment is None else source_digest(package, experiment))
 
 
 def source_digest(package: str, experiment: str) -> str:
     """Return the sha256, in hex, of what all modules say that an experiment's rows can depend on, and of C files beside them.
 
-    Docstrings, comments, layout and the messages of `raise` are not part of it (`syntax.meaning`), nor are modules that its
+    Docstrings, comments, layout and the messages of `raise` are not part of it (`reach.meaning`), nor are modules that its
     `run`, presets and ranges do not reach (`reach.reached`).
     """
     modules = Modules(tuple((top, folder_of(top)) for top in sources(package)))
@@ -76,13 +79,6 @@ def folder_of(package: str) -> Path:
         way_out = "Install it, or run the command in the folder that holds it"
         raise LabError(f"A package of experiments should be importable. Found none named {top!r}. {way_out}.")
     return Path(next(iter(spec.submodule_search_locations)))
-
-
-def _commit(package: Path) -> tuple[str | None, bool]:
-    # A package inside some other project's virtual environment must not be taken for a file of that project.
-    if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return None, False
-    return _git(package, "rev-parse", "HEAD"), bool(_git(package, "status", "--porcelain", "--", "."))
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

@@ -86,7 +86,8 @@ def unpack(commit: str, package: str, target: Path) -> tuple[str, str]:
                 _put(root, commit, folder.resolve().relative_to(root.resolve()), target)
     except (OSError, subprocess.CalledProcessError) as error:
         rule = "Verifying beside the recording source should find that source in git"
-        found = f"Found no {source.name} of {commit[:10]} ({_last(error)})"
+        said = error.stderr.decode(errors="replace").splitlines() if isinstance(error, subprocess.CalledProcessError) else []
+        found = f"Found no {source.name} of {commit[:10]} ({next(filter(None, reversed(said)), error)})"
         raise LabError(f"{rule}. {found}. Fetch the whole history.") from error
     return "claimlab.experiment", package
 
@@ -122,8 +123,3 @@ def _run(words: str, folder: Path, commit: str, minutes: float | None) -> bool:
         found = (errors.strip().splitlines() or [f"exit status {child.returncode}"])[-1]
         raise LabError(f"The source of {commit[:10]} should still run. Found {found}. Verify without --both.")
     return True
-
-
-def _last(error: OSError | subprocess.CalledProcessError) -> str:
-    said = error.stderr.decode(errors="replace").strip() if isinstance(error, subprocess.CalledProcessError) else ""
-    return said.splitlines()[-1] if said else str(error)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from claimlab.errors import LabError, UsageError
 from claimlab.experiment import load
 from claimlab.rows import Row
-from claimlab.running.provenance.machine import Machine, machine
+from claimlab.running.provenance.machine import machine
 from claimlab.running.provenance.made import Made, now
 from claimlab.running.provenance.source_tree import Code, code_of
 from claimlab.running.rowfiles import read_partial
@@ -41,11 +41,7 @@ class Found:
 
 
 def verify(
-    directory: Path,
-    package: str | None,
-    seeds: int = 1,
-    minutes: float | None = None,
-    both: bool = False,
+    directory: Path, package: str | None, seeds: int = 1, minutes: float | None = None, both: bool = False
 ) -> Iterator[Found]:
     """Make the first seeds of every record below a folder again, one record after the other, and write down what comes of it.
 
@@ -61,8 +57,14 @@ def verify(
         raise UsageError(f"--seeds should be at least 1. Found {seeds}. Leave it out for one.")
     if minutes is not None and minutes <= 0:
         raise UsageError(f"--minutes should be above 0. Found {minutes:g}. Leave it out for as long as it takes.")
+    way_out = "Name theirs: results, unless the command run --record had another --out"
+    if not directory.is_dir():
+        raise UsageError(f"Records to verify should be in a folder. Found no folder {directory}. {way_out}.")
+    runs = [run for run in find_runs(directory) if not run.is_older]
+    if not runs:
+        raise UsageError(f"Records to verify should be below the folder. Found none in {directory}. {way_out}.")
     code = cache(code_of)
-    for run in _records(directory):
+    for run in runs:
         try:
             check_package(run, package)
             yield _verified(run, code(run.recipe.package, run.recipe.name), Asked(seeds, minutes, both))
@@ -70,17 +72,6 @@ def verify(
             yield Found(run, None, str(error))
         except OSError as error:  # of one record, such as a folder that may not be written
             yield Found(run, None, words_of(error, run.folder))
-
-
-def _records(directory: Path) -> list[Run]:
-    """Return the records below a folder."""
-    way_out = "Name theirs: results, unless the command run --record had another --out"
-    if not directory.is_dir():
-        raise UsageError(f"Records to verify should be in a folder. Found no folder {directory}. {way_out}.")
-    found = [run for run in find_runs(directory) if not run.is_older]
-    if not found:
-        raise UsageError(f"Records to verify should be below the folder. Found none in {directory}. {way_out}.")
-    return found
 
 
 class Asked(NamedTuple):
@@ -96,19 +87,14 @@ def _verified(run: Run, code: Code, asked: Asked) -> Found:
     before = [one for one in run.confirmed if one.code.source == code.source and set(wanted) <= set(one.seeds)]
     if before and not _asks_more(asked, before[-1]):
         return Found(run, before[-1], before=True)
-    experiment = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset)
-    seen = list[Machine]()
-
-    def hear(event: Event) -> None:
-        if event.machine is not None:
-            seen.append(event.machine)
-
-    rows, finished = _made_again(run, code, wanted, asked.minutes, hear)
-    if not seen or not any(rows.values()):
+    events = list[Event]()
+    preset = load(run.recipe.name, run.recipe.package).part_of(run.recipe.preset).presets.get(run.recipe.preset)
+    rows, finished = _made_again(run, code, wanted, asked.minutes, events.append)
+    # As the worker saw it: what this process has imported must not decide.
+    here = next((event.machine for event in events if event.machine is not None), None)
+    if here is None or not any(rows.values()):
         limit = f"{asked.minutes:g} minutes"
         raise LabError(f"Verifying should make a row to compare. Found none after {limit}. Give it more --minutes.")
-    here = seen[0]  # as the worker saw it: what this process has imported must not decide
-    preset = experiment.presets.get(run.recipe.preset)
     same = {one.machine.processor for one in run.made if set(one.seeds) & set(wanted)} == {here.processor}
     recorded = run.recorded()
     comparison = compare(recorded, rows, finished)
@@ -116,18 +102,11 @@ def _verified(run: Run, code: Code, asked: Asked) -> Found:
     if outcome == "differs" and asked.both:
         comparison, beside = _beside(run, rows, finished, asked.minutes)
         outcome = comparison.outcome(0.0)
+    seeds, counts = tuple(seed for seed, made in rows.items() if made), sum(len(recorded[seed]) for seed in rows)
     witness = Witness(
-        code=code,
-        machine=here,
-        seeds=tuple(seed for seed, made in rows.items() if made),
-        rows=(comparison.compared, sum(len(recorded[seed]) for seed in rows)),
-        outcome=outcome,
-        difference=comparison.difference,
-        where=comparison.where,
-        time=now(),
-        beside=beside,
-        minutes=asked.minutes,
-    )
+        code, here, seeds, (comparison.compared, counts), outcome, comparison.difference, comparison.where,
+        time=now(), beside=beside, minutes=asked.minutes,
+    )  # fmt: skip
     with locked(run.folder):
         kept = read_run(run.folder)
         kept = replace(kept, confirmed=(*kept.confirmed, witness))
@@ -137,26 +116,17 @@ def _verified(run: Run, code: Code, asked: Asked) -> Found:
 
 def _asks_more(asked: Asked, one: Witness) -> bool:
     """Return whether to make rows again though this source has: on another machine, or with less time, it may differ."""
-    if one.outcome == "differs":
-        elsewhere = _model(one.machine.processor) != _model(machine().processor)
-        return elsewhere or (asked.both and one.beside is None)
+    if one.outcome == "differs":  # without the instructions that torch uses, which only a process with torch knows
+        there, here = ((it.processor or "").partition("), ")[0].rstrip(")") for it in (one.machine, machine()))
+        return there != here or (asked.both and one.beside is None)
     compared, recorded = one.rows
     return compared < recorded and (asked.minutes is None or (one.minutes is not None and asked.minutes > one.minutes))
-
-
-def _model(processor: str | None) -> str:
-    """Return a processor without the instructions that torch uses on it, which only a process with torch knows."""
-    return (processor or "").partition("), ")[0].rstrip(")")
 
 
 def _beside(
     run: Run, rows: Mapping[int, list[Row]], finished: Collection[int], minutes: float | None
 ) -> tuple[Comparison, str]:
-    """Compare rows with what the sources that recorded their seeds make on this machine.
-
-    Returns:
-        the comparison, and the commits.
-    """
+    """Compare rows with what the sources that recorded their seeds make on this machine; tell their commits."""
     commits = {seed: made.code for made in run.made for seed in made.seeds}
     earlier, ended = dict[int, list[Row]](), set[int]()
     for seed in rows:
@@ -192,13 +162,12 @@ def _made_again(
 
 @dataclass(frozen=True)
 class Comparison:
-    """What lies between recorded rows and those made again: how many are in both, and are recorded; the greatest difference.
+    """What lies between recorded rows and those made again: how many are in both, and the greatest difference.
 
     It is a share of the larger number, None where something else than numbers differs; `where` names the first, with both.
     """
 
     compared: int
-    recorded: int
     difference: float | int | None
     where: str
 
@@ -224,7 +193,6 @@ def compare(recorded: Mapping[int, Sequence[Row]], made: Mapping[int, Sequence[R
     numbers = [share for share in shares if share is not None]
     return Comparison(
         compared=sum(min(len(rows), len(recorded[seed])) for seed, rows in made.items()),
-        recorded=sum(len(recorded[seed]) for seed in made),
         difference=max(numbers, default=0.0) if len(numbers) == len(shares) else None,
         where=differences[0][1] if differences else "",
     )

@@ -23,6 +23,7 @@ from claimlab.running.run import OLDER
 from claimlab.running.runfiles import as_json, read_run, run_folders
 from claimlab.running.storage import current, is_locked, locked, read_file, refuse_links
 from claimlab.running.workers.worker import Event, OnEvent
+from claimlab.showing.evidence import confirmed_words, older_words
 
 STATUS = ".status.json"
 """The file in which an unfinished run says where it is."""
@@ -77,7 +78,10 @@ def told(plan: Plan, folder: Path, on_event: OnEvent) -> Generator[OnEvent, None
         nonlocal going
         going = dataclasses.replace(going, seconds=round(time.monotonic() - start, 1), **changes)  # pyright: ignore[reportArgumentType] # its fields
         last[0] = time.monotonic()
-        _write(folder / STATUS, going)
+        temporary = folder / f"{STATUS}.tmp"  # not synced: after a power cut the lock is free, and that says enough
+        with contextlib.suppress(OSError):  # a full disk must not end a run for this
+            temporary.write_text(as_json(dataclasses.asdict(going)), encoding="utf-8")
+            temporary.replace(folder / STATUS)
 
     def hear(event: Event) -> None:
         on_event(event)
@@ -98,13 +102,6 @@ def told(plan: Plan, folder: Path, on_event: OnEvent) -> Generator[OnEvent, None
         raise
     else:
         (folder / STATUS).unlink(missing_ok=True)
-
-
-def _write(path: Path, going: Going) -> None:
-    temporary = path.with_name(f"{path.name}.tmp")  # not synced: after a power cut the lock is free, and that says enough
-    with contextlib.suppress(OSError):  # a full disk must not end a run for this
-        temporary.write_text(as_json(dataclasses.asdict(going)), encoding="utf-8")
-        temporary.replace(path)
 
 
 @dataclass(frozen=True)
@@ -142,14 +139,11 @@ def _status(folder: Path) -> Status:
 
 
 def _recorded(folder: Path) -> Status:
-    from claimlab.showing.evidence import confirmed_words, older_words  # noqa: PLC0415  # words, where they are wanted
-
     run = read_run(folder)
-    running = is_locked(folder)
     wanted = run.judged.seeds if run.judged else run.seeds
-    done = len(set(run.seeds) & set(wanted))
-    state: State = "running" if running else "finished" if run.judged else "unfinished"
+    state: State = "running" if is_locked(folder) else "finished" if run.judged else "unfinished"
     words = ", ".join(filter(None, [confirmed_words(run), older_words(run)]))
+    done = len(set(run.seeds) & set(wanted))
     return Status(folder, run.recipe.name, run.recipe.label, state, done, len(wanted), None, words)
 
 
@@ -163,19 +157,12 @@ def _unfinished(folder: Path) -> Status:
     done = len(set(read_run(folder).seeds) & set(going.seeds)) if current(folder, "run.json") else 0
     facts = (folder, going.name, going.label)
     if is_locked(folder):
-        return Status(*facts, "running", done, len(going.seeds), going.left, _where(going))
+        under_way = [(seed, one) for seed, one in going.at.items() if one.state in ("started", "advanced", "again")]
+        where = [f"seed {seed} {100 * (one.fraction or 0):.0f} % {one.text}".strip() for seed, one in under_way]
+        return Status(*facts, "running", done, len(going.seeds), going.left, ", ".join(where))
     state: State = "killed" if going.state == "running" else going.state
     words = going.error or f"it was killed after {going.seconds:.0f} s; the same command continues"
     return Status(*facts, state, done, len(going.seeds), None, words)
-
-
-def _where(going: Going) -> str:
-    parts = [
-        f"seed {seed} {100 * (one.fraction or 0):.0f} % {one.text}".strip()
-        for seed, one in going.at.items()
-        if one.state in ("started", "advanced", "again")
-    ]
-    return ", ".join(parts)
 
 
 HALF = ("seed-*.partial.jsonl", "seed-*.checkpoint*", STATUS)

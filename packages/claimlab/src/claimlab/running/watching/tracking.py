@@ -19,9 +19,6 @@ from claimlab.running.storage import Tail
 from claimlab.running.workers.worker import Event, OnEvent
 from claimlab.values import written
 
-Tool = Literal["tensorboard", "mlflow"]
-"""Where rows can be sent."""
-
 
 @contextlib.contextmanager
 def json_lines(path: Path) -> Generator[OnEvent, None, None]:
@@ -46,7 +43,7 @@ Tracker = tuple[Callable[[str, float, int], object], Callable[[], object]]
 
 
 @contextlib.contextmanager
-def tracked(tool: Tool, plan: Plan, folder: Path) -> Generator[OnEvent, None, None]:
+def tracked(tool: Literal["tensorboard", "mlflow"], plan: Plan, folder: Path) -> Generator[OnEvent, None, None]:
     """Send the numbers of each seed's rows to a tool as they are made; a row's texts become part of a number's name.
 
     TensorBoard's files lie below the run's folder, MLflow's below `mlruns` beside it.
@@ -82,11 +79,9 @@ class _Tail:
             self._tail, self._steps = Tail(self._path), Counter[str]()
         for row in map(json.loads, self._tail.new().splitlines()):
             words = "/".join(str(value) for value in row.values() if isinstance(value, str) and len(value) <= 40)
-            numbers = {
-                key: value for key, value in row.items() if isinstance(value, int | float) and key not in ("seed", "seconds")
-            }
-            for key, value in numbers.items():
-                self._log(f"{words}/{key}".lstrip("/"), float(value), self._steps[words])
+            for key, value in row.items():
+                if isinstance(value, int | float) and key not in ("seed", "seconds"):
+                    self._log(f"{words}/{key}".lstrip("/"), float(value), self._steps[words])
             self._steps[words] += 1
 
 

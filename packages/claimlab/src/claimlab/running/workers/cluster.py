@@ -99,16 +99,7 @@ def _checkpoint(path: Path | None, shared: bool) -> Path | None:
 
 
 class Post:
-    """A worker's connection to its parent.
-
-    Args:
-        office: the actor that keeps letters.
-        key: whose letters they are.
-        partial: the worker's file, whose new lines go along.
-
-    Attributes:
-        last: the kind of what was posted last.
-    """
+    """A worker's connection to its parent, by way of the office; new lines of its file go along. `last` is the last kind."""
 
     def __init__(self, office: Any, key: str, partial: Path) -> None:  # noqa: ANN401
         self._office, self._key, self._tail, self._attempt = office, key, Tail(partial), uuid.uuid4().hex
@@ -127,12 +118,9 @@ class Post:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a seed or trial is to have of a cluster.
+    """What a seed or trial is to have of a cluster: cores, and GPUs, of which a fraction shares one.
 
-    Args:
-        address: HOST:PORT of the cluster's head; the environment's RAY_ADDRESS, or this machine's cluster, if empty.
-        cpus: cores of each.
-        gpus: of each; a fraction shares one.
+    The address is HOST:PORT of the cluster's head; the environment's RAY_ADDRESS, or this machine's cluster, if empty.
     """
 
     address: str = ""
@@ -297,21 +285,18 @@ class Remote:
             found = f"{self.job.experiment} with seed {self.job.seed}: {said}"
             return Event("failed", self.job.seed, text=f"A worker should end with a result. Found {found}")
         if said.event.kind == "started":
-            return self._begun(said)
+            first, self._attempt = not self._attempt, said.attempt
+            self.job.partial.write_bytes(b"")
+            if first:
+                return replace(said.event, kind="advanced")
+            text = f"{self.job.experiment} seed {self.job.seed}: its worker died, and another one {said.event.text}"
+            return Event("again", self.job.seed, 0.0, text)
         if said.attempt != self._attempt:  # the last words of one that died
             return Event("advanced", self.job.seed, 0.0, "begins again")
         if said.lines:
             with self.job.partial.open("ab") as file:
                 file.write(said.lines)
         return said.event
-
-    def _begun(self, said: Letter) -> Event:
-        first, self._attempt = not self._attempt, said.attempt
-        self.job.partial.write_bytes(b"")
-        if first:
-            return replace(said.event, kind="advanced")
-        text = f"{self.job.experiment} seed {self.job.seed}: its worker died, and another one {said.event.text}"
-        return Event("again", self.job.seed, 0.0, text)
 
     def kill(self) -> None:
         """End it at once."""

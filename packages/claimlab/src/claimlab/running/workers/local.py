@@ -80,14 +80,9 @@ def run_jobs(
 ) -> Generator[tuple[Job, Made], None, None]:
     """Run each job in a process of its own, as many at once as there is room for; yield each when its partial file is whole.
 
-    When one fails, those that run come to their end and no further one starts. Nor does one that still
-    waits when time is up, and those that were kept as far as they are yield nothing.
-
-    Args:
-        jobs: what is to be done.
-        engine: where, and how many at once.
-        on_event: told of everything that happens.
-        limit: seconds after which whatever still runs is ended; its partial file stays as far as it has come.
+    When one fails, those that run come to their end and no further one starts. Nor does one that still waits when time is up,
+    and those that were kept as far as they are yield nothing. After `limit` seconds whatever still runs is ended; its partial
+    file stays as far as it has come.
     """
     waiting, running, failures = deque(jobs), list[Worker](), list[Event]()
     end = None if limit is None else time.monotonic() + limit

@@ -75,26 +75,17 @@ def deaf() -> Generator[None, None, None]:
     # Two guards. The mask is what the child inherits, but in the parent another thread may still take the signal, and
     # Python then runs the handler in this one: so the handler itself must wait as well.
     handlers = {number: signal.signal(number, lambda number, frame: heard.append(number)) for number in STOPS}
+    masks = hasattr(signal, "pthread_sigmask")  # not on Windows, where a child may print a traceback of its own on Ctrl-C
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS) if masks else set[int]()
     try:
-        with _masked():
-            yield
+        yield
     finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number, handler in handlers.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         if heard:
             signal.raise_signal(heard[0])
-
-
-@contextlib.contextmanager
-def _masked() -> Generator[None, None, None]:
-    if not hasattr(signal, "pthread_sigmask"):  # Windows: a child may print a traceback of its own on Ctrl-C
-        yield
-        return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def hear_nothing() -> None:
