@@ -7,12 +7,12 @@ from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.nn.stacks import Stack
 from mechlearn.tables.fitting import (
     Configuration,
-    MaskedMean,
     Sites,
     Training,
     agreed,
     fit,
     held_out_losses,
+    masked_mean,
     outputs,
     site_gradients,
     site_losses,
@@ -81,7 +81,7 @@ def test_the_mask_of_a_table_in_float32_counts_signs_as_exactly(threshold, sites
     gradients[0, :, :9] = 0
     own = torch.ones(1, sites, dtype=torch.bool)
     part = Sites(torch.zeros(sites, 3), torch.zeros(sites, 1), (1,) * sites, torch.ones(sites), "regression")
-    mean = MaskedMean(part, [Configuration(threshold=threshold)], own, lambda params, batch: params)
+    mean = masked_mean(part, [Configuration(threshold=threshold)], own, lambda params, batch: params)
     wanted = combine(AndMask(threshold), gradients[:, 0]).gradient
     torch.testing.assert_close(mean({"w": gradients}, part)["w"][0], wanted)
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from mechlearn.params import Params
 from mechlearn.tables.disagreement import screened_columns
-from mechlearn.tables.fitting import Configuration, MaskedMean, Sites, Training, Way, fit, outputs
+from mechlearn.tables.fitting import Configuration, Sites, Training, Way, fit, masked_mean, outputs
 from mechlearn.tables.reading_in import Numbers, Scaling, Table
 from mechlearn.tables.training_rules.conflicts import homogeneous, qualitative
 from mechlearn.tables.training_rules.penalties import fishr, group_dro, irm, penalised, vrex
@@ -228,7 +228,7 @@ class Recipe(NamedTuple):
     """How a network is trained: what is searched, and what its members follow."""
 
     configurations: tuple[Configuration, ...]
-    way: Way = MaskedMean
+    way: Way = masked_mean
 
 
 NETWORKS: dict[str, Recipe] = {

@@ -195,30 +195,19 @@ def check_configuration(configuration: Configuration) -> None:
     check_not_negative("strength", configuration.strength)
 
 
-class MaskedMean:
-    """The mean of the own sites' gradients, masked by the thresholds of the configurations: averaging and the AND-mask.
+def masked_mean(
+    sites: Sites,
+    configurations: Sequence[Configuration],
+    own: Bool[Tensor, "m e"],
+    gradients: Callable[[Params, Sites], Params] | None = None,
+) -> Direction:
+    """Follow the mean of the own sites' gradients, masked by the configurations' thresholds: averaging and the AND-mask.
 
-    Args:
-        sites: the table.
-        configurations: M.
-        own: (M, E) True where a member trains on a site.
-        gradients: of each site's mean loss; those of a perceptron if None.
+    `gradients` are those of each site's mean loss; a perceptron's if None.
     """
-
-    def __init__(
-        self,
-        sites: Sites,
-        configurations: Sequence[Configuration],
-        own: Bool[Tensor, "m e"],
-        gradients: Callable[[Params, Sites], Params] | None = None,
-    ) -> None:
-        self._own, self._gradients = own, gradients or site_gradients
-        # In float64, as a whole number of signs is counted out by them: .8 of 10 is a little over 8 in float32.
-        self._thresholds = torch.tensor([c.threshold for c in configurations], dtype=torch.float64, device=sites.x.device)
-
-    def __call__(self, params: Params, batch: Sites) -> Params:
-        """Return the masked means."""
-        return agreed(self._gradients(params, batch), self._own, self._thresholds)
+    # In float64, as a whole number of signs is counted out by them: .8 of 10 is a little over 8 in float32.
+    thresholds = torch.tensor([c.threshold for c in configurations], dtype=torch.float64, device=sites.x.device)
+    return lambda params, batch: agreed((gradients or site_gradients)(params, batch), own, thresholds)
 
 
 def fit(
@@ -228,7 +217,7 @@ def fit(
     training: Training,
     generator: Generator,
     progress: Callable[[int, float], None] | None = None,
-    way: Way = MaskedMean,
+    way: Way = masked_mean,
     width: int | None = None,
 ) -> Trained:
     """Train one perceptron for each configuration on its own sites; stop it early on the others.
@@ -248,10 +237,10 @@ def fit(
     network, says = training.network, outputs
     if network is None:
         params = _stack(sites, len(configurations), training.hidden, width or sites.y.shape[1], generator).stacked()
-    elif way is not MaskedMean or width is not None:
+    elif way is not masked_mean or width is not None:
         raise ValueError("A network of its own is trained by averaging and the AND-mask. Found another way. Leave it out.")
     else:
-        params, says, way = network.started(len(own)), network.outputs, partial(MaskedMean, gradients=network.site_gradients)
+        params, says, way = network.started(len(own)), network.outputs, partial(masked_mean, gradients=network.site_gradients)
     optimizer = StackedAdam(
         params.values(), [c.rate for c in configurations], [c.decay for c in configurations], decoupled=True
     )
@@ -259,7 +248,7 @@ def fit(
     seeds = torch.randint(2**31 - 1, (len(sites.sizes),), generator=generator).tolist()
     generators = [Generator().manual_seed(seed) for seed in seeds]
     looked = sites.drawn(LOOKED * training.rows_per_site if training.rows_per_site else None, generators)
-    best = _Best(params, own)
+    best = Best(params, own)
     noise = 64 * torch.finfo(sites.x.dtype).eps
     for step in range(1, training.steps + 1):
         batch = sites.drawn(training.rows_per_site, generators)
@@ -276,7 +265,7 @@ def fit(
     return best.trained()
 
 
-class _Best:
+class Best:
     """The parameters of each member at the look with the least held-out loss; at the last one where nothing is held out."""
 
     def __init__(self, params: Params, own: Tensor) -> None:
@@ -286,20 +275,22 @@ class _Best:
         self._params = {name: values.detach().clone() for name, values in params.items()}
         self._losses = torch.full((len(own),), torch.inf, dtype=next(iter(params.values())).dtype, device=own.device)
         self._steps = torch.zeros(len(own), dtype=torch.int64, device=own.device)
-        self._since = torch.zeros(len(own), dtype=torch.int64, device=own.device)
+        self.since = torch.zeros(len(own), dtype=torch.int64, device=own.device)
 
     def look(self, step: int, losses: Tensor, patience: int | None) -> None:
+        """Keep what got better, and stop members that did not for so many looks."""
         better = self.running & (self._free | (losses < self._losses))
         for name, values in self._trained.items():
             self._params[name][better] = values.detach()[better]
         self._losses = torch.where(better, losses, self._losses)
         self._steps[better] = step
-        self._since = torch.where(better, 0, self._since + 1)
+        self.since = torch.where(better, 0, self.since + 1)
         self.history.append(torch.where(self.running, losses, torch.nan))
         if patience is not None:
-            self.running = self.running & (self._free | (self._since < patience)) & losses.isfinite()
+            self.running = self.running & (self._free | (self.since < patience)) & losses.isfinite()
 
     def trained(self) -> Trained:
+        """Return the members as they were best."""
         return Trained(self._params, self._steps, self._losses, torch.stack(self.history))
 
 

@@ -103,7 +103,7 @@ def test_a_row_has_no_part_in_what_is_said_of_it_from_outside(teach):
 def test_what_is_known_is_asked_for():
     given = lessons()
     sites = given.sites(given.x, given.y, "classification")
-    way = students._headed(sites, [Configuration(strength=1.0)], torch.ones(1, 3, dtype=torch.bool))
+    way = students._Headed(sites, [Configuration(strength=1.0)], torch.ones(1, 3, dtype=torch.bool))
     with pytest.raises(TypeError, match="known"):
         way({"0.weight": torch.ones(1, 2, 4), "0.bias": torch.ones(1, 2)}, sites)
 

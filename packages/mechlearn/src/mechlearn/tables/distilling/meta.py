@@ -19,7 +19,7 @@ from mechlearn.distill.losses import Hidden
 from mechlearn.distill.teachers.targets import Target, Targets
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.tables.distilling.students import FOLDS, Learnt, Lessons, outside_of
-from mechlearn.tables.fitting import row_losses
+from mechlearn.tables.fitting import Best, row_losses
 from mechlearn.tables.reading_in import Numbers
 
 ALPHAS = tuple(np.logspace(-1, 3, 6)[[2, 3, 1, 4, 0, 5]].tolist())
@@ -112,14 +112,14 @@ def ldt(lessons: Lessons, form: Form = Form()) -> Learnt:  # noqa: B008  # immut
         torch.optim.Adam([values for values in teacher.parameters() if values.requires_grad], META_RATE),
         generator,
     )
-    best = _Best(lessons, student, teacher)
+    best = _Looks(lessons, student, teacher)
     rounds = max(1, 2 * lessons.training.steps // UNROLLED)
     for _ in best.looking(rounds):
         distillation.step(student_steps=UNROLLED)
     if not form.again:
         return best.learnt()
-    teacher.load_state_dict(best.teacher)
-    fresh = _Best(lessons, started, teacher)
+    teacher.load_state_dict(best.teacher.trained().params)
+    fresh = _Looks(lessons, started, teacher)
     optimizer = torch.optim.Adam(started.parameters(), RATE)
     loss = _label_loss(lessons)
     for _ in fresh.looking(rounds):
@@ -184,49 +184,40 @@ def _asked(alphas: Float[Tensor, " m"]) -> Callable[[Hidden, Targets], Tensor]:
     return loss
 
 
-class _Best:
+class _Looks:
     """Each student, and its teacher, at the look with the least loss on the fold that the student was not trained on."""
 
     def __init__(self, lessons: Lessons, student: nn.Sequential, teacher: nn.Module) -> None:
-        self._lessons, self._student, self._teacher = lessons, student, teacher
+        self._lessons, self._student = lessons, student
         folds = torch.tensor(lessons.folds, device=lessons.device)
-        member = torch.arange(FOLDS, device=lessons.device).repeat_interleave(len(ALPHAS[: lessons.settings]))
-        outside = (folds == member[:, None]).float()  # (M, n)
-        self._shares = outside / outside.sum(1, keepdim=True)
+        self._outside = (
+            folds == torch.arange(FOLDS, device=lessons.device).repeat_interleave(len(ALPHAS[: lessons.settings]))[:, None]
+        )  # (M, n)
         self._x, self._y = (torch.tensor(part, dtype=torch.float32, device=lessons.device) for part in (lessons.x, lessons.y))
-        self._kept = {name: values.detach().clone() for name, values in student.named_parameters()}
-        self.teacher = {name: values.detach().clone() for name, values in teacher.named_parameters()}
-        self._losses = torch.full((len(member),), torch.inf, device=lessons.device)
-        self.since = torch.zeros(len(member), dtype=torch.int64, device=lessons.device)
-        self._history: list[Tensor] = []
+        self.student, self.teacher = (Best(dict(one.named_parameters()), ~self._outside) for one in (student, teacher))
 
     def looking(self, rounds: int) -> Iterator[int]:
         """Yield so many rounds, with a look after every few, until no student has become better for long."""
         for round_ in range(1, rounds + 1):
             yield round_
             if round_ % EVERY == 0 or round_ == rounds:
-                self.look()
-                if bool((self.since >= PATIENCE).all()):
+                self._look(round_)
+                if bool((self.student.since >= PATIENCE).all()):
                     return
 
     @torch.no_grad()
-    def look(self) -> None:
-        """Keep what got better."""
-        z = self._student(self._x.unsqueeze(1).expand(-1, len(self._losses), -1)).transpose(0, 1)
-        losses = (row_losses(z, self._y.expand_as(z), self._lessons.task) * self._shares).sum(1)
-        better = losses < self._losses
-        for kept, module in ((self._kept, self._student), (self.teacher, self._teacher)):
-            for name, values in module.named_parameters():
-                kept[name][better] = values.detach()[better]
-        self._losses = torch.where(better, losses, self._losses)
-        self.since = torch.where(better, 0, self.since + 1)
-        self._history.append(losses)
+    def _look(self, round_: int) -> None:
+        z = self._student(self._x.unsqueeze(1).expand(-1, len(self._outside), -1)).transpose(0, 1)
+        shares = self._outside.float() / self._outside.float().sum(1, keepdim=True)
+        losses = (row_losses(z, self._y, self._lessons.task) * shares).sum(1)
+        for best in (self.student, self.teacher):
+            best.look(round_, losses, None)
 
     def learnt(self) -> Learnt:
         """Return the fold models of the best coefficient."""
-        best = int(self._losses.nan_to_num(torch.inf).view(FOLDS, -1).mean(0).argmin())
-        chosen = torch.arange(FOLDS, device=self._losses.device) * (len(self._losses) // FOLDS) + best
-        layers: Mapping[str, Numbers] = {name: part[chosen].double().cpu().numpy() for name, part in self._kept.items()}
-        outside = outside_of(layers, self._lessons.x, self._lessons.folds, self._lessons.task)
-        history = torch.stack(self._history)[:, chosen].mean(1).cpu().numpy()
-        return Learnt(layers, outside, history, f"alpha {ALPHAS[best]:.3g}")
+        lessons, found = self._lessons, self.student.trained()
+        best = int(found.losses.nan_to_num(torch.inf).view(FOLDS, -1).mean(0).argmin())
+        chosen = torch.arange(FOLDS, device=found.losses.device) * (len(found.losses) // FOLDS) + best
+        layers: Mapping[str, Numbers] = {name: part[chosen].double().cpu().numpy() for name, part in found.params.items()}
+        outside = outside_of(layers, lessons.x, lessons.folds, lessons.task)
+        return Learnt(layers, outside, found.history[:, chosen].mean(1).cpu().numpy(), f"alpha {ALPHAS[best]:.3g}")

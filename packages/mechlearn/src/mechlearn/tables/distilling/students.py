@@ -18,7 +18,7 @@ from scipy.special import softmax  # pyright: ignore[reportMissingTypeStubs]  # 
 from torch import Tensor
 
 from mechlearn.params import Params
-from mechlearn.tables.fitting import Configuration, Direction, MaskedMean, Sites, Task, Training, Way, fit, outputs, row_losses
+from mechlearn.tables.fitting import Configuration, Sites, Task, Training, Way, fit, masked_mean, outputs, row_losses
 from mechlearn.tables.reading_in import Numbers
 
 RATES = (0.01, 0.03, 0.003)
@@ -120,7 +120,7 @@ def said(layers: Mapping[str, Numbers], x: Numbers, task: Task) -> Numbers:
 
 def alone(lessons: Lessons) -> Learnt:
     """Train the network without what is known in training only: what the others are compared with."""
-    return _learnt(lessons, ALONE, MaskedMean)
+    return _learnt(lessons, ALONE, masked_mean)
 
 
 def auxiliary(lessons: Lessons) -> Learnt:
@@ -129,7 +129,7 @@ def auxiliary(lessons: Lessons) -> Learnt:
     The loss is the label's and `Configuration.strength` times the squared error of standardised columns, averaged over them
     (Caruana 1997, Multitask learning; a hint of Abu-Mostafa 1990).
     """
-    return _learnt(lessons, HEADED, _headed, lessons.known, lessons.y.shape[1] + lessons.known.shape[1])
+    return _learnt(lessons, HEADED, _Headed, lessons.known, lessons.y.shape[1] + lessons.known.shape[1])
 
 
 def soft_targets(lessons: Lessons) -> Learnt:
@@ -140,7 +140,7 @@ def soft_targets(lessons: Lessons) -> Learnt:
     """
     teacher = alone(replace(lessons, x=lessons.known))
     answers = said(teacher.layers, lessons.known, lessons.task)  # (F, n, K), each by a teacher on the student's own folds
-    return _learnt(lessons, IMITATING, _imitating, answers.transpose(1, 0, 2))
+    return _learnt(lessons, IMITATING, _Imitating, answers.transpose(1, 0, 2))
 
 
 def bottleneck(lessons: Lessons) -> Learnt:
@@ -181,8 +181,7 @@ def _learnt(
     own = (~torch.eye(FOLDS, dtype=torch.bool, device=lessons.device)).repeat_interleave(len(configurations), 0)
     generator = torch.Generator().manual_seed(lessons.seed)
     found = fit(sites, list(configurations) * FOLDS, own, lessons.training, generator, way=way, width=width)
-    losses = found.losses.nan_to_num(torch.inf).view(FOLDS, -1).mean(0)
-    best = int(losses.argmin())
+    best = int(found.losses.nan_to_num(torch.inf).view(FOLDS, -1).mean(0).argmin())
     members = torch.arange(FOLDS, device=lessons.device) * len(configurations) + best
     layers = {name: values[members].double().cpu().numpy() for name, values in found.params.items()}
     layers = {name: values if name.startswith("0") else values[:, : lessons.y.shape[1]] for name, values in layers.items()}
@@ -221,7 +220,7 @@ class _Headed(_Rows):
     def __call__(self, params: Params, batch: Sites) -> Params:
         z, count = outputs(params, batch.x), batch.y.shape[1]
         hints, labels = (z[..., count:] - _known(batch)).square().mean(-1), z[..., :count]
-        losses = row_losses(labels, batch.y.expand_as(labels), batch.task) + self._strengths * hints
+        losses = row_losses(labels, batch.y, batch.task) + self._strengths * hints
         return self.gradients(params, batch, losses)
 
 
@@ -233,16 +232,8 @@ class _Imitating(_Rows):
     def __call__(self, params: Params, batch: Sites) -> Params:
         z, share = outputs(params, batch.x), self._strengths
         answers = _known(batch)[:, self._fold].transpose(0, 1)  # (M, n, K)
-        labels, imitation = (row_losses(z, wanted, batch.task) for wanted in (batch.y.expand_as(z), answers))
+        labels, imitation = (row_losses(z, wanted, batch.task) for wanted in (batch.y, answers))
         return self.gradients(params, batch, (1 - share) * labels + share * imitation)
-
-
-def _headed(sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m f"]) -> Direction:
-    return _Headed(sites, configurations, own)
-
-
-def _imitating(sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m f"]) -> Direction:
-    return _Imitating(sites, configurations, own)
 
 
 Teach = Callable[[Lessons], Learnt]

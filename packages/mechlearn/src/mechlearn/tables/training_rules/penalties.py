@@ -16,7 +16,7 @@ from torch import Tensor
 
 from mechlearn.params import Params
 from mechlearn.penalties.groupdro import followed
-from mechlearn.tables.fitting import Configuration, Direction, Sites, Way, seen_through
+from mechlearn.tables.fitting import Configuration, Direction, Sites, Way, row_losses, seen_through
 
 
 class Seen(NamedTuple):
@@ -52,10 +52,8 @@ def seen(params: Params, sites: Sites, own: Float[Tensor, "m e"]) -> Seen:
     """Evaluate all members on a batch."""
     features, z = seen_through(params, sites.x)
     scale = torch.cat([sites.shares()[some] * (some.stop - some.start) for some in sites.slices()])[:, None]
-    if sites.task == "classification":
-        each, error = -(z.log_softmax(-1) * sites.y).sum(-1), (z.softmax(-1) - sites.y) * scale
-    else:
-        each, error = (z - sites.y).square().sum(-1), 2 * (z - sites.y) * scale
+    error = (z.softmax(-1) - sites.y if sites.task == "classification" else 2 * (z - sites.y)) * scale
+    each = row_losses(z, sites.y, sites.task)
     losses = torch.stack([(each * scale[:, 0])[:, some].mean(1) for some in sites.slices()], 1)
     return Seen(features, z, error, losses, own, sites)
 
@@ -84,31 +82,6 @@ def fishr(found: Seen) -> Float[Tensor, " m"]:
     return found.over_own((v - found.over_own(v)[:, None]).square().sum(-1))
 
 
-class _Penalised:
-    def __init__(
-        self, penalty: Penalty, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"], like: Tensor
-    ) -> None:
-        self._penalty, self._own = penalty, own.to(like)
-        self._weights = torch.tensor([c.strength for c in configurations]).to(like)
-
-    def __call__(self, params: Params, batch: Sites) -> Params:
-        found = seen(params, batch, self._own)
-        total = found.over_own(found.losses) + self._weights * self._penalty(found)
-        return _gradients(total, params)
-
-
-class _GroupDRO:
-    def __init__(self, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"], like: Tensor) -> None:
-        self._own = own.to(like)
-        self._steps = torch.tensor([c.strength for c in configurations]).to(like)[:, None]
-        self._weights = self._own / self._own.sum(1, keepdim=True)  # 0 elsewhere, and stays so: its logarithm is -inf
-
-    def __call__(self, params: Params, batch: Sites) -> Params:
-        losses = seen(params, batch, self._own).losses
-        self._weights = followed(self._weights, losses.detach(), self._steps)
-        return _gradients((self._weights * losses).sum(1), params)
-
-
 def _gradients(totals: Float[Tensor, " m"], params: Params) -> Params:
     # A member's parameters are in its own total alone, so that one pass gives each member's gradient.
     return dict(zip(params, torch.autograd.grad(totals.sum(), list(params.values())), strict=True))
@@ -118,11 +91,26 @@ def penalised(penalty: Penalty) -> Way:
     """Return the way to train on the mean of the own sites' losses and a penalty, which `Configuration.strength` weighs."""
 
     def way(sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"]) -> Direction:
-        return _Penalised(penalty, configurations, own, sites.x)
+        inside, weights = own.to(sites.x), torch.tensor([c.strength for c in configurations]).to(sites.x)
+
+        def direction(params: Params, batch: Sites) -> Params:
+            found = seen(params, batch, inside)
+            return _gradients(found.over_own(found.losses) + weights * penalty(found), params)
+
+        return direction
 
     return way
 
 
 def group_dro(sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"]) -> Direction:
     """Train on the own sites' losses by weights that follow them, `Configuration.strength` being the step size."""
-    return _GroupDRO(configurations, own, sites.x)
+    inside, steps = own.to(sites.x), torch.tensor([c.strength for c in configurations]).to(sites.x)[:, None]
+    weights = inside / inside.sum(1, keepdim=True)  # 0 elsewhere, and stays so: its logarithm is -inf
+
+    def direction(params: Params, batch: Sites) -> Params:
+        nonlocal weights
+        losses = seen(params, batch, inside).losses
+        weights = followed(weights, losses.detach(), steps)
+        return _gradients((weights * losses).sum(1), params)
+
+    return direction
