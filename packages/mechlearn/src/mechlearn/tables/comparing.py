@@ -6,10 +6,10 @@ folds: none is left out.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,29 +159,11 @@ def compare_table(
     if budget is not None:
         asked = partial(_settings, table, folds, candidates, training, seed, budget)
         settings = int(parts.made("settings", lambda: {"settings": np.array(asked())})["settings"])
-    predictions = {name: np.full(table.y.shape, np.nan) for name in candidates}
-    seconds, done, total = dict.fromkeys(candidates, 0.0), 0, len(folds) * len(candidates)
-    judged: list[int] = []
-    for place, out in enumerate(folds):
-        if budget is not None and place >= min(AGREEING, len(folds)) and not time_for_more(seconds, place, budget):
-            break
-        fold = Fold(table, tuple(out), training, seed, settings)
-        for name, candidate in candidates.items():
-            found = parts.made(f"{name} {place}", partial(_timed, candidate, fold))
-            predictions[name][~fold.trained_on] = found["prediction"]
-            seconds[name] += float(found["seconds"])
-            done += 1
-            if progress is not None:
-                progress(done, total)
-        judged += out
-    if progress is not None and done < total:
-        progress(total, total)
-    if settings < SETTINGS[0] or len(judged) < len(held_out):
-        late.append(
-            f"{SHORT} {settings} of {SETTINGS[0]} settings for each network, and {len(judged)} of {len(held_out)} sites to be "
-            "held out; --budget gives more."
-        )
-    judged.sort()
+    each = (Fold(table, tuple(out), training, seed, settings) for out in folds)
+    fits = ((~fold.trained_on, {name: partial(one, fold) for name, one in candidates.items()}) for fold in each)
+    predictions, seconds, made = by_folds(list(candidates), fits, len(folds), table.y.shape, Limits(budget, progress, parts))
+    judged = sorted(site for out in folds[:made] for site in out)
+    late += short_note(settings, len(judged), len(held_out), "sites to be held out")
     scores = {name: tuple(_points(table, said, site) for site in judged) for name, said in predictions.items()}
     pooled = [name for name in POOLED if name in scores]
     simple = [*pooled, *(name for name in SIMPLE if name in scores and name not in POOLED)]
@@ -224,20 +206,65 @@ def _settings(
     """Settings that there is time for, by a few steps of the AND-mask; the model that is kept costs as much as a fold."""
     few = min(PILOT, training.steps)
     fold = Fold(table, tuple(folds[0]), replace(training, steps=few), seed)
-    taken = [float(_timed(partial(Fold.network, recipe=NETWORKS["AND-mask"]), fold)["seconds"]) for _ in range(2)]
+    taken = [float(timed(partial(fold.network, NETWORKS["AND-mask"]))["seconds"]) for _ in range(2)]
     networks = len([name for name in candidates if name not in POOLED[:2]])
-    full = taken[1] * training.steps / few * networks * (len(folds) + 1)
+    return settings_within(taken[1] * training.steps / few * networks * (len(folds) + 1), budget)
+
+
+def settings_within(full: float, budget: float) -> int:
+    """Return how many settings a network may have, where all take so many seconds."""
     return next((count for count in SETTINGS if full * count / SETTINGS[0] <= budget), SETTINGS[-1])
 
 
-def time_for_more(seconds: Mapping[str, float], done: int, budget: float) -> bool:
-    """Whether there is time for another fold, and for the model to keep."""
-    return sum(seconds.values()) * (done + 2) / done <= budget
+class Limits(NamedTuple):
+    """What a comparison may spend (seconds of computing), who is told of it, and what is there already."""
+
+    budget: float | None
+    progress: Callable[[int, int], None] | None
+    parts: Parts
 
 
-def _timed(candidate: Candidate, fold: Fold) -> dict[str, Any]:
+Fits = Iterable[tuple[NDArray[Any], Mapping[str, Callable[[], Numbers]]]]
+"""Of each fold the rows held out, and by a candidate's name what predicts them."""
+
+
+def by_folds(
+    names: Sequence[str], fits: Fits, folds: int, shape: tuple[int, ...], limits: Limits
+) -> tuple[dict[str, Numbers], dict[str, float], int]:
+    """Return each candidate's predictions (NaN where there are none), its seconds, and how many folds there was time for."""
+    predictions = {name: np.full(shape, np.nan) for name in names}
+    seconds, total, made = dict.fromkeys(names, 0.0), folds * len(names), 0
+
+    def told(done: int) -> None:
+        if limits.progress is not None:
+            limits.progress(done, total)
+
+    for rows, predict in fits:
+        # There should be time for another fold, and for the model to keep.
+        spent = sum(seconds.values()) * (made + 2) / max(1, made)
+        if limits.budget is not None and made >= min(AGREEING, folds) and spent > limits.budget:
+            told(total)
+            break
+        for place, name in enumerate(names, 1):
+            found = limits.parts.made(f"{name} {made}", partial(timed, predict[name]))
+            predictions[name][rows] = found["prediction"]
+            seconds[name] += float(found["seconds"])
+            told(made * len(names) + place)
+        made += 1
+    return predictions, seconds, made
+
+
+def short_note(settings: int, made: int, folds: int, what: str) -> list[str]:
+    """Return a sentence where a budget left something out."""
+    short = settings < SETTINGS[0] or made < folds
+    said = f"{SHORT} {settings} of {SETTINGS[0]} settings for each network, and {made} of {folds} {what}; --budget gives more."
+    return [said] if short else []
+
+
+def timed(predict: Callable[[], Numbers]) -> dict[str, NDArray[Any]]:
+    """Return a prediction, and the seconds that it took."""
     start = time.process_time()  # not the wall's: what else the machine does must not decide; and every thread counts
-    prediction = candidate(fold)
+    prediction = predict()
     return {"prediction": prediction, "seconds": np.array(time.process_time() - start)}
 
 

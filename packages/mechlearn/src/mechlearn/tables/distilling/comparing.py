@@ -7,7 +7,6 @@ AUC or R squared, so that no threshold has a say.
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +20,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from mechlearn.distill.closed_form import STRENGTHS, VotedTeachers
 from mechlearn.tables.candidates import STRENGTHS as PENALTIES
 from mechlearn.tables.candidates import boosted, probabilities
-from mechlearn.tables.comparing import SETTINGS, SHORT, time_for_more
+from mechlearn.tables.comparing import SETTINGS, Limits, by_folds, settings_within, short_note, timed
 from mechlearn.tables.distilling.meta import warm_ldt
 from mechlearn.tables.distilling.students import (
     FOLDS,
@@ -38,7 +37,6 @@ from mechlearn.tables.fitting import Training
 from mechlearn.tables.reading_in import Numbers, Scaling, Table
 from mechlearn.tables.saving.parts import NOWHERE, Parts
 from mechlearn.tables.transport.scores import score
-from mechlearn.tables.verdict import AGREEING
 
 PILOT = 16
 """Training steps by which time is estimated: two rounds of LDT."""
@@ -276,26 +274,11 @@ def compare_taught(
     if budget is not None:
         made = parts.made("settings", lambda: {"settings": np.array(_settings(asked, splits, budget))})
         asked = replace(asked, settings=int(made["settings"]))
-    seconds = dict.fromkeys(names, 0.0)
-    predictions = {name: np.full(asked.table.y.shape, np.nan) for name in names}
-    done, total, tested = 0, len(splits) * len(names), list[NDArray[np.int64]]()
-    for place, (train, test) in enumerate(splits):
-        if budget is not None and place >= min(AGREEING, len(splits)) and not time_for_more(seconds, place, budget):
-            break
-        for name in names:
-            found = parts.made(f"{name} {place}", partial(_timed, asked, name, train, test))
-            predictions[name][test] = found["prediction"]
-            seconds[name] += float(found["seconds"])
-            done += 1
-            if progress is not None:
-                progress(done, total)
-        tested.append(test)
-    if progress is not None and done < total:
-        progress(total, total)
-    short = asked.settings < SETTINGS[0] or len(tested) < len(splits)
-    what = f"{asked.settings} of {SETTINGS[0]} settings for each network, and {len(tested)} of {len(splits)} folds"
-    notes = [f"{SHORT} {what}; --budget gives more."] if short else []
-    judged = [test for test in tested if _is_defined(asked.table, test)]
+    fits = ((test, {name: partial(_prediction, asked, train, test, name) for name in names}) for train, test in splits)
+    predictions, seconds, made = by_folds(names, fits, len(splits), asked.table.y.shape, Limits(budget, progress, parts))
+    notes = short_note(asked.settings, made, len(splits), "folds")
+    # AUC needs two classes.
+    judged = [test for _, test in splits[:made] if asked.table.classes is None or len(np.unique(asked.table.labels[test])) > 1]
     scores = {name: [_points(asked.table, said[test], test) for test in judged] for name, said in predictions.items()}
     errors = {name: [_error(asked.table, said[test], test) for test in judged] for name, said in predictions.items()}
     if not judged:
@@ -304,11 +287,6 @@ def compare_taught(
             "--environment out, or name another column."
         )
     return Found(scores, errors, seconds, notes, predictions, 1 / (len(splits) - 1), asked.settings)
-
-
-def _is_defined(table: Table, test: NDArray[np.int64]) -> bool:
-    """Whether a fold has a score: AUC needs two classes."""
-    return table.classes is None or len(np.unique(table.labels[test])) > 1
 
 
 def _points(table: Table, said: Numbers, test: NDArray[np.int64]) -> float:
@@ -327,9 +305,9 @@ def _settings(asked: Asked, splits: Sequence[tuple[NDArray[np.int64], NDArray[np
     """Settings that there is time for, by a few steps of LDT, the dearest; what is kept costs as much as a fold."""
     few = min(PILOT, asked.training.steps)
     pilot = replace(asked, training=replace(asked.training, steps=few))
-    taken = [float(_timed(pilot, "LDT", *splits[0])["seconds"]) for _ in range(2)]
-    full = 2 * taken[1] * asked.training.steps / few * (len(splits) + 1)  # all others together take about as long
-    return next((count for count in SETTINGS if full * count / SETTINGS[0] <= budget), SETTINGS[-1])
+    taken = [float(timed(partial(_prediction, pilot, *splits[0], "LDT"))["seconds"]) for _ in range(2)]
+    # All others together take about as long.
+    return settings_within(2 * taken[1] * asked.training.steps / few * (len(splits) + 1), budget)
 
 
 def fitted(asked: Asked, name: str) -> Fitted:
@@ -360,7 +338,5 @@ def _for_classes(table: Table, folds: int) -> int:
     return min(folds, most)
 
 
-def _timed(asked: Asked, name: str, train: NDArray[np.int64], test: NDArray[np.int64]) -> dict[str, Any]:
-    start = time.process_time()  # not the wall's: what else the machine does must not decide; and every thread counts
-    prediction = CANDIDATES[name](asked.rows(train)).says(asked.table.x[test])
-    return {"prediction": prediction, "seconds": np.array(time.process_time() - start)}
+def _prediction(asked: Asked, train: NDArray[np.int64], test: NDArray[np.int64], name: str) -> Numbers:
+    return CANDIDATES[name](asked.rows(train)).says(asked.table.x[test])
