@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mechlearn.tables.reading_in import encoding_of
-from mechlearn.tables.reports.steps import encoded_steps
+from mechlearn.tables.reports.privileged import encoded_steps
 
 NUMBERS = {"d1": np.array([1.0, 2.0, 3.0]), "d2": np.array([1.0, np.nan, 3.0]), "empty": np.full(3, np.nan)}
 TEXTS = {"t1": np.array(["a", "b", "b"], dtype=object), "t2": np.array(["c", "b", None], dtype=object)}

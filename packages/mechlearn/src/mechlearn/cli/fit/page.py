@@ -15,17 +15,12 @@ from mechlearn.cli.common import ensure_file, plain, write_text
 KINDS = {"helps": "yes", "harms": "no", "as good": "open", "cannot tell": "open"}
 """The verdict's colour; the word always stands beside it."""
 
+ABSENT = "features held_out others sites site_names votes privileged apart code classes differences counts calibration"
+"""Facts that not every question has."""
+
 
 def write_answer(facts: Mapping[str, Any], path: Path) -> Path:
-    """Writes an answer.
-
-    Args:
-        facts: plain values; what is absent is not shown.
-        path: of the file.
-
-    Returns:
-        The path.
-    """
+    """Write an answer, plain values of which the absent ones are not shown; return the file's path."""
     ensure_file(path)
     write_text(path, answer_page(facts))
     return path
@@ -37,37 +32,10 @@ def answer_page(facts: Mapping[str, Any]) -> str:
     reach = max([2.5, *(abs(value) for value in differences.values())]) * 1.2
     dots = [(name, value, 50 + 50 * value / reach) for name, value in differences.items()]
     ends = (50 - 50 * 2 / reach, 100 * 2 / reach)
-    absent = dict.fromkeys(
-        (
-            "features",
-            "held_out",
-            "others",
-            "sites",
-            "site_names",
-            "votes",
-            "privileged",
-            "apart",
-            "code",
-            "classes",
-            "differences",
-            "counts",
-            "calibration",
-        )
-    )
     scatter = _scatter(facts["calibration"], bool(facts.get("classes"))) if facts.get("calibration") else None
+    drawn = {"dots": dots, "ends": ends, "kinds": KINDS, "scatter": scatter, "percents": percents}
     places = "%.3f" if facts.get("counts") else "%.1f"
-    return template("answer.html.jinja").render(
-        {
-            **absent,
-            "places": places,
-            **facts,
-            "dots": dots,
-            "ends": ends,
-            "kinds": KINDS,
-            "scatter": scatter,
-            "percents": percents,
-        },
-    )
+    return template("answer.html.jinja").render({**dict.fromkeys(ABSENT.split()), "places": places, **facts, **drawn})
 
 
 @functools.cache

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from mechlearn.tables.comparing import UNIT
 from mechlearn.tables.distilling.comparing import UNTAUGHT, Asked, Found, compare_taught, fitted, splits_of
 from mechlearn.tables.distilling.students import TRAINING
-from mechlearn.tables.reading_in import Numbers, Table, encoding_of, pooled, prepare, site_names
+from mechlearn.tables.reading_in import Column, Encoding, Numbers, Table, encoding_of, is_missing, pooled, prepare, site_names
 from mechlearn.tables.reports.calibration import by_site, pairs_of
 from mechlearn.tables.reports.questions import Answer, Columns, Question
-from mechlearn.tables.reports.steps import encoded_steps
 from mechlearn.tables.saving.cards import can_keep
 from mechlearn.tables.saving.models import Model, shares_of
 from mechlearn.tables.verdict import MORE, Verdict, judge
@@ -53,9 +52,9 @@ def distill_answer(
     inputs = {name: values for name, values in columns.items() if name not in (question.target, *names)}
     target = columns[question.target]
     _check_asked(inputs, len(target), folds)
-    table = _rows(inputs, target, question)
-    known = [step[_order(len(target))] for step in encoded_steps(columns, privileged)]
-    whose = None if sites is None else site_names(np.asarray(sites))[_order(len(target))]
+    table, order = prepare(inputs, target, _halves(len(target)), question.task, compared=False), _order(len(target))
+    known = [step[order] for step in encoded_steps(columns, privileged)]
+    whose = None if sites is None else site_names(np.asarray(sites))[order]
     asked = Asked(table, known, question.seed, question.training or TRAINING, _apart(whose) if together else None)
     found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
     simple = [name for name in UNTAUGHT if name in found.scores]
@@ -66,6 +65,7 @@ def distill_answer(
     facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}
     asked = replace(asked, settings=found.settings)
     kept, warned = fitted(asked, method), _mixed(asked, whose, folds)
+    votes = kept.votes or fitted(asked, "vote").votes
     model = Model(encoding_of(inputs), table.classes, kept.arrays, kept.scores, facts, kept.estimator, shares_of(table))
     shown = {
         "sentence": _in_folds(verdict.sentence, asked.whose is not None),
@@ -73,12 +73,12 @@ def distill_answer(
         "kept": method,
         "target": question.target,
         "privileged": names,
-        "votes": _largest_first(kept.votes or fitted(asked, "vote").votes),
+        "votes": {name: round(share, 3) for name, share in sorted(votes.items(), key=lambda item: -item[1])},
         "unit": UNIT[table.task],
         "candidates": _candidates(found, verdicts),
         "others": [_in_folds(one.sentence, asked.whose is not None) for one in verdicts.values() if one is not verdict],
         "rows": len(target),
-        "notes": [*(warned or [_what_a_fold_is(asked, folds)]), *_notes(found, table)],
+        "notes": [*(warned or [_what_a_fold_is(asked, folds)]), *found.notes, *table.notes],
         "advice": [_advice(verdict, method), *warned],
         "classes": None if table.classes is None else [str(label) for label in table.classes],
         "calibration": calibration_of(table, found.predictions[method], sites, question.anonymous)
@@ -129,24 +129,12 @@ def _what_a_fold_is(asked: Asked, folds: int) -> str:
     )
 
 
-def _notes(found: Found, table: Table) -> list[str]:
-    return [*found.notes, *table.notes]
-
-
 def _candidates(found: Found, verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
     return [
         {"name": name, "mean": float(np.mean(one)), "worst": float(min(one)), "seconds": found.seconds[name]}
         | {"verdict": verdicts[name].word if name in verdicts else ""}
         for name, one in found.scores.items()
     ]
-
-
-def _largest_first(votes: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(share, 3) for name, share in sorted(votes.items(), key=lambda item: -item[1])}
-
-
-def _rows(inputs: Columns, target: Any, question: Question) -> Table:  # noqa: ANN401  # an array
-    return prepare(inputs, target, _halves(len(target)), question.task, compared=False)
 
 
 def _halves(rows: int) -> NDArray[np.int64]:
@@ -195,3 +183,39 @@ def _advice(verdict: Verdict, method: str) -> str:
     if verdict.word == "helps":
         return f"Keep recording these columns for training, and use {verdict.method}: it does not need them to predict."
     return f"You need not collect these columns: use the {method}."
+
+
+def encoded_steps(columns: Columns, steps: Sequence[Sequence[str]]) -> list[Numbers]:
+    """Return (n, Q) numbers of each step, a missing one NaN; Q is the same for all.
+
+    The first columns of all steps are taken to be the same one at other times, and so on: where one of them has gaps all get
+    the column that says so, and all get a column for each text that one of them holds.
+
+    Args:
+        columns: by name.
+        steps: names of each step's columns, as many in every one.
+    """
+    widths = [len(step) for step in steps]
+    if len(set(widths)) > 1:
+        raise ValueError(
+            f"Steps in time should have as many columns. Found {', '.join(map(str, widths))}. Name the same columns of each."
+        )
+    each = [encoding_of({name: columns[name] for name in step}).columns for step in steps]
+    alike = zip(*(_alike(same, columns) for same in zip(*each, strict=True)), strict=True)
+    return [Encoding(tuple(step)).encoded(columns) for step in alike]
+
+
+def _alike(same: Sequence[Column], columns: Columns) -> list[Column]:
+    """One column at all times, encoded alike; where it is empty it says nothing of what it holds."""
+    filled = [column for column in same if not is_missing(columns[column.name]).all()]
+    texts = [column for column in filled if column.categories is not None]
+    if texts and len(texts) < len(filled):
+        number = next(column for column in filled if column.categories is None)
+        raise ValueError(
+            f"Steps in time should have the same columns, in the same order. Found numbers in {number.name!r} and texts in "
+            f"{texts[0].name!r}. Name the same columns of each."
+        )
+    known = np.unique([category for column in texts for category in column.categories or ()])
+    categories = tuple(known.tolist()) if texts else None
+    missing = any(column.missing for column in same)
+    return [replace(column, categories=categories, missing=missing) for column in same]

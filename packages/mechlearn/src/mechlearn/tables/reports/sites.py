@@ -36,9 +36,13 @@ BESIDE: dict[str, Candidate] = {
     "V-REx": PEERS["V-REx"],
     "Fishr": partial(Fold.network, recipe=Recipe(weighed(1.0, 100.0), penalised(fishr))),
 }
-"""Compared, too, and judged each by itself; the verdict is not drawn from them, since every further question is one more chance
-to be fooled, and none of them is kept. Fishr is weighed less than in `PEERS`: there a table of four classes is
-not learnt at all."""
+"""Compared, too, and judged each by itself. Fishr is weighed less than in `PEERS`: there a table of four classes is not learnt
+at all."""
+
+BESIDE_ONLY = (
+    f"{', '.join(BESIDE)}: for comparison only. The verdict is not drawn from them and none is kept, as every further question "
+    "is one more chance to be fooled."
+)
 
 
 def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, apart: str | None = None) -> Answer:
@@ -70,7 +74,7 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     whole = Fold(table, -1, training, question.seed, found.settings)
     model = model_of(method, whole, encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
-    shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
+    shown["notes"] = [*_profile(table, encoding), BESIDE_ONLY, *shown["notes"]]
     shown |= calibrated(table, found.predictions[method], method)
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
@@ -109,16 +113,6 @@ def without(found: Comparison, names: Sequence[str]) -> Comparison:
     """Return a comparison whose verdict is not drawn from some of its candidates; they are shown all the same."""
     others = {name: one for name, one in found.verdicts.items() if name not in names}
     return replace(found, verdict=chosen(others, found.scores))
-
-
-def _beside(found: Comparison) -> list[str]:
-    shown = [name for name in BESIDE if name in found.scores]
-    if not shown:
-        return []
-    return [
-        f"{', '.join(shown)}: for comparison only. The verdict is not drawn from them and none is kept, as every further "
-        "question is one more chance to be fooled."
-    ]
 
 
 def to_keep(found: Comparison) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def parsed_card(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     _expect(fine, "have two classes or more, each once", classes, name)
     some = shares is None or (classes is not None and _are_shares(shares) and len(shares) == len(classes))
     _expect(some, "have a share in [0, 1] for each class, 1 in all", shares, name)
-    _expect(_is_list(card["columns"]) and bool(card["columns"]), "have columns", card["columns"], name)
+    _expect(bool(_listed(card["columns"])), "have columns", card["columns"], name)
     for one in card["columns"]:
         fits = isinstance(one, dict) and set(one) == {"name", "categories", "missing"} and isinstance(one["name"], str)
         fits = fits and isinstance(one["missing"], bool) and (one["categories"] is None or _are_names(one["categories"]))
@@ -56,9 +56,8 @@ def check_arrays(model: Model | Stepping, name: str) -> None:
     """
     arrays = dict(model.arrays)
     for key, values in arrays.items():
-        _expect(
-            values.dtype.kind in "fiu" and bool(np.isfinite(values).all()), "be finite", f"others in {key!r}", name, "Weights"
-        )
+        finite = values.dtype.kind in "fiu" and bool(np.isfinite(values).all())
+        _expect(finite, "be finite", f"others in {key!r}", name, "Weights")
         spread = "spread" not in key or bool((values > 0).all())
         _expect(spread, "have positive spreads", f"others in {key!r}", name, "Weights")
     for key, shape in _shapes(model, arrays).items():
@@ -117,37 +116,27 @@ _C1 = frozenset(map(chr, range(127, 160)))
 
 def _expect(fine: bool, rule: str, found: object, name: str, what: str = "A model's card") -> None:
     if not fine:
-        _refuse(rule, found, name, what)
+        shown = found if isinstance(found, str) and found.isprintable() else repr(found)
+        raise ValueError(f"{what} should {rule}. Found {shown[:80]} in {name}. Fit again.")
 
 
-def _refuse(rule: str, found: object, name: str, what: str) -> NoReturn:
-    shown = found if isinstance(found, str) and found.isprintable() else repr(found)
-    raise ValueError(f"{what} should {rule}. Found {shown[:80]} in {name}. Fit again.")
+def _listed(value: object) -> Sequence[Any]:
+    """A list that is not too long; nothing of anything else."""
+    return value if isinstance(value, list) and len(value) <= LONGEST else ()
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, list) and len(value) <= LONGEST
+def _are_labels(value: object, kinds: Any = str | bool | int | float) -> bool:  # noqa: ANN401  # a union is no type
+    some = _listed(value)
+    return all(isinstance(one, kinds) for one in some) and len({*some}) == len(some) > 0
 
 
 def _are_names(value: object) -> bool:
-    return _is_list(value) and all(isinstance(one, str) for one in _of(value)) and _apart(value)
-
-
-def _are_labels(value: object) -> bool:
-    return _is_list(value) and all(isinstance(one, str | bool | int | float) for one in _of(value)) and _apart(value)
+    return _are_labels(value, str)
 
 
 def _are_shares(value: object) -> bool:
-    numbers = _is_list(value) and all(_is_number(one) and 0 <= one <= 1 for one in _of(value))
-    return numbers and abs(sum(_of(value)) - 1) < 1e-6
-
-
-def _apart(value: object) -> bool:
-    return len({*_of(value)}) == len(_of(value)) > 0
-
-
-def _of(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
+    some = _listed(value)
+    return all(_is_number(one) and 0 <= one <= 1 for one in some) and abs(sum(some) - 1) < 1e-6
 
 
 def _is_number(value: Any) -> bool:  # noqa: ANN401  # whatever JSON holds
