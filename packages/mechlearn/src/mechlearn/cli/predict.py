@@ -80,7 +80,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         raise UsageError(str(error)) from error
     if options.json:
         out = shown(options.out) if options.out else None
-        print_json({"rows": len(listed) - 1, "out": out, "predictions": _listed(listed)})
+        names, *rows = listed
+        predictions = [dict(zip(map(str, names), row, strict=True)) for row in rows]
+        print_json({"rows": len(rows), "out": out, "predictions": predictions})
     return 0
 
 
@@ -241,8 +243,3 @@ def _states(model: Stepping, path: Path, steps: int | None) -> Iterator[list[obj
             for step, state in enumerate(way, 1):
                 yield [start, step, round(step * float(model.facts["skip"]), 2), *(float(value) for value in state)]
             start += 1
-
-
-def _listed(rows: Sequence[Sequence[object]]) -> list[dict[str, object]]:
-    names = [str(name) for name in rows[0]]
-    return [dict(zip(names, row, strict=True)) for row in rows[1:]]

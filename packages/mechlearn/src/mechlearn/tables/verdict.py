@@ -136,27 +136,17 @@ def judge(
 
 
 def _word(differences: NDArray[np.float64], interval: tuple[float, float] | None) -> str:
-    if interval is None:
-        return _word_of_few(differences)
+    if interval is None and len(differences) < AGREEING:
+        return "cannot tell"
     if not differences.any():  # such as screening that leaves nothing out
         return "as good"
-    low, high = interval
+    # Without an interval all sites should agree by more than the margin.
+    low, high = interval or (differences.min() - MARGIN, differences.max() + MARGIN)
     if low > 0:
         return "helps"
     if low >= -MARGIN and high <= MARGIN:
         return "as good"
     return "harms" if high < 0 else "cannot tell"
-
-
-def _word_of_few(differences: NDArray[np.float64]) -> str:
-    """Below six sites: where three or more agree."""
-    if len(differences) < AGREEING:
-        return "cannot tell"
-    if not differences.any():
-        return "as good"
-    if (differences > MARGIN).all():
-        return "helps"
-    return "harms" if (differences < -MARGIN).all() else "cannot tell"
 
 
 def t_interval(differences: Sequence[float] | NDArray[np.float64], overlap: float = 0.0) -> tuple[float, float] | None:

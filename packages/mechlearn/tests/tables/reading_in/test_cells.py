@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mechlearn.tables.reading_in import Scaling, check_cells, encoding_of, is_missing, prepare
+from mechlearn.tables.reading_in import Scaling, check_column, encoding_of, is_missing, prepare
 from mechlearn.tables.reading_in.cells import check_strays, counted, is_number
 from site_tables import beside, cells, small
 
@@ -27,7 +27,7 @@ def test_a_stray_cell_makes_no_categories_of_numbers(name):
     with pytest.raises(ValueError, match=sentence):
         prepare(beside(crp=values), TABLE.y, TABLE.site)
     with pytest.raises(ValueError, match=sentence):
-        check_cells({"crp": values})
+        check_column("crp", values)
 
 
 def test_numbers_whose_squares_cannot_be_added_up_are_refused():

@@ -101,7 +101,10 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return 0
     refuse(rest)
     _check(options)
-    _needed()
+    try:
+        importlib.import_module("sklearn")  # an extra's
+    except ImportError as error:
+        raise CommandError("mechlearn fit needs scikit-learn. Found none. Run: pip install 'mechlearn[tables]'.") from error
     if options.kind == "sites":
         from mechlearn.cli.fit.sites import answer_sites  # noqa: PLC0415
 
@@ -176,10 +179,3 @@ def _check_kind(options: argparse.Namespace) -> None:
         raise UsageError(
             f"{flag} should come with mechlearn fit {kinds}. Found it with mechlearn fit {options.kind}. {way_out}"
         )
-
-
-def _needed() -> None:
-    try:
-        importlib.import_module("sklearn")  # an extra's
-    except ImportError as error:
-        raise CommandError("mechlearn fit needs scikit-learn. Found none. Run: pip install 'mechlearn[tables]'.") from error

@@ -51,8 +51,8 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
         folder: whose `parts` keep what is there already when the same command is given again: the same data, options, versions
             and source of mechlearn. Anything else has parts of its own.
     """
-    from mechlearn.tables.reading import digest  # noqa: PLC0415
-    from mechlearn.tables.reports import Question  # noqa: PLC0415  # needed from here on only
+    from mechlearn.tables.reading import digest, read_trajectories  # noqa: PLC0415
+    from mechlearn.tables.reports import Question, skips_answer  # noqa: PLC0415  # needed from here on only
     from mechlearn.tables.saving.parts import Parts  # noqa: PLC0415
 
     data = digest(options.file)
@@ -60,7 +60,11 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     progress = None if options.json or not sys.stderr.isatty() else teller(parts)
     settings = {"seed": options.seed, "budget": 60 * options.budget, "anonymous": options.anonymous}
     question = Question(options.target or "", options.task, **settings, progress=progress, parts=parts)
-    answer = _of_trajectories(options, question) if options.kind == "skips" else _of_table(options, question)
+    if options.kind == "skips":
+        trajectories = read_trajectories(options.file, options.trajectory, options.time)
+        answer = skips_answer(trajectories, question, options.ahead)
+    else:
+        answer = _of_table(options, question)
     code = {"agreement": CODE, "distill": None, "skips": STEPPED}[options.kind]
     facts: dict[str, Any] = {**answer.facts, "command": command_of(options), "code": code}
     facts["notes"] = [f"Budget: {options.budget:g} minutes of computing, for all candidates together.", *facts["notes"]]
@@ -100,13 +104,6 @@ def _source() -> str:
     for path in sorted(path for suffix in ("py", "c") for path in folder.rglob(f"[!.]*.{suffix}")):
         found.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
     return found.hexdigest()
-
-
-def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
-    from mechlearn.tables.reading import read_trajectories  # noqa: PLC0415
-    from mechlearn.tables.reports import skips_answer  # noqa: PLC0415
-
-    return skips_answer(read_trajectories(options.file, options.trajectory, options.time), question, options.ahead)
 
 
 def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

@@ -243,9 +243,7 @@ class DistilledRegressor(RegressorMixin, _Distilled):
             TypeError, ValueError: a table or settings that cannot be.
         """
         check_known(y)
-        x, y = cast(
-            tuple[Numbers, NDArray[Any]], validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=10)
-        )
+        x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=10))
         self._fit(x, column_or_1d(y, dtype=np.float64)[:, None], privileged, groups)
         return self
 
@@ -276,10 +274,7 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
     _task = "classification"
 
     def fit(self, X: Any, y: Any, privileged: Any = None, groups: Any = None) -> "DistilledClassifier":  # noqa: ANN401, N803
-        """Train; `privileged` has the shape (n, Q), (n,) for one column, or (n, T, Q) of T steps in time.
-
-        `groups` (n,) says whose each row is where one has several: rows of one never choose a setting for, or stop the
-        training of, what saw others of it. Rows without a label are one group.
+        """Train; `privileged` and `groups` are those of `DistilledRegressor.fit`.
 
         Raises:
             TypeError, ValueError: a table or settings that cannot be.

@@ -157,7 +157,8 @@ class SkipForecaster(BaseEstimator):
         history: list[float] = []
         spent = seen = last_skips = last_steps = 0
         for step in range(self.steps):
-            count = self._count(spent / seen if seen else float(self.window - 1))
+            each = spent / seen if seen else float(self.window - 1)  # evaluations of the model for a piece
+            count = self.batch_size if self.evaluations is None else max(1, round(self.evaluations / each))
             batch = self._drawn(pieces, count, generator)
             forced = 1.0 if forcing is None else forcing(step)
             matched = match(dynamics, batch, matching(step), teacher_forcing=forced, generator=generator)
@@ -171,10 +172,6 @@ class SkipForecaster(BaseEstimator):
             self._passed(step, network, matched)
         self.mean_skip_, self.evaluations_ = last_skips / last_steps, spent
         return history
-
-    def _count(self, each: float) -> int:
-        """Return how many pieces a step takes, where one takes so many evaluations of the model."""
-        return self.batch_size if self.evaluations is None else max(1, round(self.evaluations / each))
 
     def _drawn(self, pieces: Sequence[Tensor], count: int, generator: torch.Generator) -> Trajectories:
         least = self.horizon if self.matching == "fixed" else 0  # where steps are fixed, others have none

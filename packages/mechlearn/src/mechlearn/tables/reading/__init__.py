@@ -1,7 +1,6 @@
 """Files to tables and trajectories."""
 
 from mechlearn.tables.reading.files import GUESSED as GUESSED
-from mechlearn.tables.reading.files import clear as clear
 from mechlearn.tables.reading.files import column as column
 from mechlearn.tables.reading.files import digest as digest
 from mechlearn.tables.reading.files import read_table as read_table

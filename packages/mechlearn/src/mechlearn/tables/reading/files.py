@@ -3,6 +3,7 @@
 import codecs
 import csv
 import hashlib
+import importlib
 import re
 import zipfile
 import zlib
@@ -95,10 +96,11 @@ def read_noted(path: Path, keys: Collection[str] = (), target: str | None = None
         raise ValueError(too_large(path, "Take some rows."))
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
-        (piece,) = csv_chunks(path, None)
-        found, encoding = table_of(piece, keys, target, key_of), text_encoding(path)
-        guessed = f"{GUESSED}: it was read as {encoding}. Look whether accents are right."
-        return found._replace(notes=[*found.notes, *([] if encoding == "utf-8-sig" else [guessed])])
+        head = head_of(path)
+        (piece,) = csv_chunks(path, head, None)
+        found = table_of(piece, keys, target, key_of)
+        guessed = f"{GUESSED}: it was read as {head.encoding}. Look whether accents are right."
+        return found._replace(notes=[*found.notes, *([] if head.encoding == "utf-8-sig" else [guessed])])
     if kind in (".xlsx", ".xlsm"):
         piece, notes = _sheet(path)
         found = table_of(piece, keys, target, key_of)
@@ -190,17 +192,12 @@ def npy_array(path: Path) -> NDArray[Any]:
 
 
 def _sentence(path: Path, error: Exception) -> str:
-    """What is said of a file that is not read: our own sentence, where the error has one."""
-    return str(error) if " should " in str(error) and ". Found " in str(error) else _unread(path, error)
-
-
-def _unread(path: Path, error: Exception) -> str:
-    """The sentence on a file that NumPy does not read; NumPy's own would advise to open pickles."""
-    kind = path.suffix.lower()
-    found = (
-        "objects" if "Object arrays" in str(error) else "what is none, or a damaged one," if path.stat().st_size else "nothing"
-    )
-    way_out = "Save numbers and texts as such" if found == "objects" else "Write it again"
+    """What is said of a file that is not read: our own sentence, if the error has one; NumPy's would advise to open pickles."""
+    if " should " in str(error) and ". Found " in str(error):
+        return str(error)
+    kind, objects = path.suffix.lower(), "Object arrays" in str(error)
+    found = "objects" if objects else "what is none, or a damaged one," if path.stat().st_size else "nothing"
+    way_out = "Save numbers and texts as such" if objects else "Write it again"
     return (
         f"An {kind} file should be one that NumPy wrote, of numbers and texts: objects would be pickles, and none is opened. "
         f"Found {found} in {path.name}. {way_out}, with numpy.{'savez' if kind == '.npz' else 'save'}."
@@ -260,14 +257,6 @@ def too_large(path: Path, way_out: str) -> str:
     return f"A table should fit into memory, at most {LARGEST / 2**30:g} GiB. Found {size:.1f} GiB in {path.name}. {way_out}"
 
 
-def csv_names(path: Path) -> list[str]:
-    """Return the names of a CSV or TSV file's columns."""
-    with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
-        names = [name.strip() for name in next(csv.reader(file, delimiter=delimiter(path)), [])]
-    check_names(names)
-    return names
-
-
 def check_names(names: Sequence[str]) -> None:
     """Reject columns of one name."""
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -308,20 +297,32 @@ def text_encoding(path: Path) -> str:
     return next(iter(possible), "latin-1")
 
 
-def delimiter(path: Path) -> str:
-    """Return what stands between a file's cells: comma, semicolon or tab.
+class Head(NamedTuple):
+    """How a CSV or TSV file begins: its columns' names, what parts its cells, and how its text is encoded."""
+
+    names: list[str]
+    mark: str
+    encoding: str
+
+
+def head_of(path: Path) -> Head:
+    """Read a file's line of names, and what stands between its cells: comma, semicolon or tab.
 
     It is the one of which the line of names has as many as the first row, of several the one it has most of, and of equally
     many what the file's ending says; a `.tsv` with a tab among its names has tabs. What is inside of quotation marks does
     not count.
     """
-    usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
-        names, row = _record(file), _record(file)
-    if usual == "\t" and usual in names:
-        return usual
-    some = [mark for mark in (usual, *MARKS) if mark in names]
-    return max(some or [usual], key=lambda mark: (names.count(mark) == row.count(mark), names.count(mark)))
+    usual, encoding = "\t" if path.suffix.lower() == ".tsv" else ",", text_encoding(path)
+    with path.open(newline="", encoding=encoding) as file, _as_text(path):
+        line, row = _record(file), _record(file)
+        some = [mark for mark in (usual, *MARKS) if mark in line]
+        mark = max(some or [usual], key=lambda mark: (line.count(mark) == row.count(mark), line.count(mark)))
+        if usual == "\t" and usual in line:
+            mark = usual
+        file.seek(0)
+        names = [name.strip() for name in next(csv.reader(file, delimiter=mark), [])]
+    check_names(names)
+    return Head(names, mark, encoding)
 
 
 def _record(file: Iterable[str]) -> str:
@@ -335,11 +336,11 @@ def _record(file: Iterable[str]) -> str:
     return re.sub(r'"[^"]*("|$)', "", text)
 
 
-def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
+def csv_chunks(path: Path, head: Head, rows: int | None) -> Iterator[Piece]:
     """Yield so many rows at a time, all of them if None."""
-    names, mark = csv_names(path), delimiter(path)
+    names, mark, encoding = head
     piece, some = Piece(names, [], [], mark), False
-    with path.open(newline="", encoding=text_encoding(path)) as file, _as_text(path):
+    with path.open(newline="", encoding=encoding) as file, _as_text(path):
         reader = csv.reader(file, delimiter=mark)
         next(reader, None)
         before = reader.line_num
@@ -348,7 +349,11 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
             if not row:
                 continue
             if len(row) != len(names):
-                raise ValueError(_ragged(len(row), len(names), line, path))
+                raise ValueError(
+                    f"Rows should have {len(names)} cells, as many as names. Found {len(row)} in line {line} of {path.name}. "
+                    f"Mend that line, or remove what stands above the names: a cell with a {MARKS[mark]} in it needs quotation "
+                    "marks around it, and both of them."
+                )
             piece.rows.append([cell.strip() for cell in row])
             piece.lines.append(line)
             some = True
@@ -363,20 +368,16 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
         yield piece
 
 
-def _ragged(cells: int, names: int, line: int, path: Path) -> str:
-    parted = MARKS[delimiter(path)]
-    return (
-        f"Rows should have {names} cells, as many as names. Found {cells} in line {line} of {path.name}. Mend that line, or "
-        f"remove what stands above the names: a cell with a {parted} in it needs quotation marks around it, and both of them."
-    )
+def pyarrow_parquet() -> Any:  # noqa: ANN401  # a module of an optional package
+    """Return pyarrow.parquet, or None."""
+    try:
+        return importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        return None
 
 
 def _parquet(path: Path) -> Any:  # noqa: ANN401  # a library's table
-    try:
-        from pyarrow import parquet  # noqa: PLC0415  # pyright: ignore  # an extra's
-    except ImportError:
-        pass
-    else:
+    if (parquet := pyarrow_parquet()) is not None:
         with sizes.of_parquet(path):
             sizes.check_parquet(parquet, path, LARGEST)
             return parquet.read_table(path)

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from mechlearn.tables.reading.files import (
     check_file,
     clear,
     csv_chunks,
-    csv_names,
-    delimiter,
+    head_of,
+    pyarrow_parquet,
     read_noted,
     read_table,
     table_of,
@@ -48,12 +49,18 @@ def read_part(path: Path, keys: Collection[str] = (), target: str | None = None)
     if suffix not in (".csv", ".tsv", ".parquet"):
         raise ValueError(too_large(path, "Save it as Parquet, of which a part of the rows can be read."))
     polars = _polars(path)
+    head = None if suffix == ".parquet" else head_of(path)  # refuses names that come twice, which polars would rename
     try:
-        chosen, total = _chosen(polars, polars.scan_parquet(path) if suffix == ".parquet" else _cells(polars, path), path)
+        scan = partial(polars.scan_csv, separator=head.mark, infer_schema=False) if head else polars.scan_parquet
+        chosen, total = _chosen(polars, scan(path), path)
     except polars.exceptions.PolarsError as error:
         found = str(error).strip().partition("\n")[0]
         raise ValueError(f"A table should be a file that polars can read. Found in {path.name}: {found}. Mend it.") from None
-    found = Loaded(columns_of(chosen), [], {}) if suffix == ".parquet" else _as_texts(chosen, path, keys, target)
+    if head is None:
+        found = Loaded(columns_of(chosen), [], {})
+    else:
+        rows = [[(cell or "").strip() for cell in row] for row in chosen.iter_rows()]
+        found = table_of(Piece(head.names, rows, [], head.mark), keys, target)
     size = path.stat().st_size / 2**30
     part = f"The file has {size:.1f} GiB, more than is read into memory: {len(chosen)} of its {total} rows, drawn at random."
     return found._replace(notes=[*found.notes, part])
@@ -74,17 +81,6 @@ def _polars(path: Path) -> Any:  # noqa: ANN401  # a module of an optional packa
     except ImportError:
         way_out = "With polars (pip install polars) a part of the rows is read; or take some rows."
         raise ValueError(too_large(path, way_out)) from None
-
-
-def _cells(polars: Any, path: Path) -> Any:  # noqa: ANN401  # a lazy frame
-    csv_names(path)  # refuses names that come twice, which polars would rename
-    return polars.scan_csv(path, separator=delimiter(path), infer_schema=False)
-
-
-def _as_texts(chosen: Any, path: Path, keys: Collection[str], target: str | None) -> Loaded:  # noqa: ANN401  # a frame of texts
-    """Cells as small files' are read."""
-    rows = [[(cell or "").strip() for cell in row] for row in chosen.iter_rows()]
-    return table_of(Piece(csv_names(path), rows, [], delimiter(path)), keys, target)
 
 
 RAW = "\0"
@@ -123,10 +119,10 @@ def _pieces(
     check_file(path)
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv"):
-        for piece in csv_chunks(path, rows):
+        for piece in csv_chunks(path, head_of(path), rows):
             yield _piece(piece, texts, numbers, raw), piece.lines
         return
-    parquet = _parquet() if suffix == ".parquet" else None
+    parquet = pyarrow_parquet() if suffix == ".parquet" else None
     if parquet is None:
         found = read_table(path)
         yield {**found, **{RAW + name: found[name] for name in raw if name in found}}, ()
@@ -184,10 +180,3 @@ def _is_number(value: object) -> bool:
         return isinstance(value, str | int | float | np.number) and not (text and "_" in value) and abs(float(value)) <= HUGE
     except (TypeError, ValueError):
         return False
-
-
-def _parquet() -> Any:  # noqa: ANN401  # a module of an optional package, or None
-    try:
-        return importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        return None

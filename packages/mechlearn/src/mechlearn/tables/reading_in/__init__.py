@@ -4,7 +4,7 @@ from mechlearn.tables.reading_in.cells import HUGE as HUGE
 from mechlearn.tables.reading_in.cells import NOTHING as NOTHING
 from mechlearn.tables.reading_in.cells import Numbers as Numbers
 from mechlearn.tables.reading_in.cells import as_numbers as as_numbers
-from mechlearn.tables.reading_in.cells import check_cells as check_cells
+from mechlearn.tables.reading_in.cells import check_column as check_column
 from mechlearn.tables.reading_in.cells import check_finite as check_finite
 from mechlearn.tables.reading_in.cells import is_missing as is_missing
 from mechlearn.tables.reading_in.cells import kind as kind

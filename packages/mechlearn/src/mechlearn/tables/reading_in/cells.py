@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -81,19 +80,8 @@ def _is_nothing(value: object) -> bool:
     return isinstance(value, float | np.floating | Decimal | np.datetime64 | np.timedelta64) and bool(value != value)  # noqa: PLR0124
 
 
-def check_cells(columns: Mapping[str, NDArray[Any]], most: int = 50) -> None:
-    """Reject cells that no table may hold, before any of its rows is set apart: a sentence's data rows are those of the file.
-
-    Args:
-        columns: by name.
-        most: categories of a column of texts.
-    """
-    for name, values in columns.items():
-        check_column(name, values, most)
-
-
 def check_column(name: str, values: NDArray[Any], most: int = 50) -> None:
-    """Reject one column's cells, as `check_cells` does."""
+    """Reject cells that no table may hold; of texts there may be so many categories."""
     what = kind(values)
     if what == "numbers":
         check_finite(name, values)

@@ -21,7 +21,7 @@ def check_target(
         target: (n,) of each row.
         name: of its column; "y" in sentences if None.
         task: that is asked for; from the target if None.
-        most: different texts up to which they are classes rather than numbers with cells to mend (`check_cells`).
+        most: different texts up to which they are classes rather than numbers with cells to mend (`check_column`).
         gaps: whether it may be missing in some rows.
     """
     column, gone = name or "y", is_missing(target)

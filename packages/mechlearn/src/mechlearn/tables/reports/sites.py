@@ -17,7 +17,7 @@ from mechlearn.tables.reading_in import (
     LEAST,
     Encoding,
     Table,
-    check_cells,
+    check_column,
     check_target,
     encoding_of,
     nearest,
@@ -57,7 +57,8 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     inputs = {name: values for name, values in columns.items() if name != question.target}
     target = columns[question.target]
     check_target(target, question.target, question.task)
-    check_cells(inputs)
+    for name, values in inputs.items():  # before a row is set apart: a sentence's data rows are those of the file
+        check_column(name, values)
     kept = np.ones(len(target), dtype=bool) if apart is None else _others(sites, apart, question.anonymous)
     seen = {name: values[kept] for name, values in inputs.items()}
     encoding = encoding_of(seen)

@@ -136,7 +136,7 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
         encoding: of the table's columns.
         facts: for the card.
     """
-    mean_spread, estimator = fold_scaling(fold), None
+    estimator = None
     if method == "pooled boosting":
         arrays, estimator = {}, boosted(fold.x, fold.y, fold.seed, fold.table.classes is not None)
     elif method == "pooled linear":
@@ -148,7 +148,9 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
         if dropped is not None:
             arrays["0.weight"] = np.where(dropped, 0.0, arrays["0.weight"])
     scores = "numbers" if fold.table.classes is None else "probabilities"
-    encoding, arrays, unused = _pruned(encoding, {**mean_spread, **arrays})
+    inputs, target = Scaling.of_inputs(fold.table.x[fold.trained_on]), fold.target_scaling
+    scales = {} if target is None else {"target mean": target.mean, "target spread": target.spread}
+    encoding, arrays, unused = _pruned(encoding, {"mean": inputs.mean, "spread": inputs.spread, **scales, **arrays})
     return Model(encoding, fold.table.classes, arrays, scores, facts, estimator, shares_of(fold.table), unused)
 
 
@@ -171,13 +173,6 @@ def _pruned(encoding: Encoding, arrays: Mapping[str, Numbers]) -> tuple[Encoding
     unused = tuple(column.name for column, one in zip(encoding.columns, used, strict=True) if not one)
     narrow = {name: np.ascontiguousarray(arrays[name][..., rows]) for name in ("mean", "spread", "0.weight")}
     return Encoding(kept), {**arrays, **narrow}, unused
-
-
-def fold_scaling(fold: Fold) -> dict[str, Numbers]:
-    """Return the standardisation of inputs and target."""
-    inputs, target = Scaling.of_inputs(fold.table.x[fold.trained_on]), fold.target_scaling
-    found = {"mean": inputs.mean, "spread": inputs.spread}
-    return found if target is None else {**found, "target mean": target.mean, "target spread": target.spread}
 
 
 def _linear_arrays(model: Any, fold: Fold) -> dict[str, Numbers]:  # noqa: ANN401  # scikit-learn's

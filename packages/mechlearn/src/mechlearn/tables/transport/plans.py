@@ -46,13 +46,9 @@ class Plan:
     mixed: int = 10
     said: str = ""
 
-    def count_folds(self, sites: int) -> int:
-        """Return the folds of so many sites."""
-        return sites if sites <= self.each else self.folds
-
     def fits(self, learner: Learner, sites: int, simple: bool) -> int:
         """Return how often a candidate is fitted, the room apart."""
-        folds = self.count_folds(sites)
+        folds = sites if sites <= self.each else self.folds
         settings, mixed = len(self.thinned(learner).settings), min(self.mixed, max(2, folds))
         validated = 3 * settings * (len(blocks(folds)) + 2 * (settings > 1 or bool(learner.stages))) if simple else 0
         return validated + folds + mixed
