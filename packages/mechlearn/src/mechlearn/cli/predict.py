@@ -220,13 +220,13 @@ def _explain(model: Model) -> None:
 
 def _doubt(far: Mapping[str, int]) -> None:
     """Say which columns are so far from what was trained on that their unit is perhaps another one."""
+    from mechlearn.tables.reading_in import listed  # noqa: PLC0415
     from mechlearn.tables.saving.models import FAR  # noqa: PLC0415
 
     if far:
-        listed = ", ".join(f"{name} ({count} rows)" for name, count in list(far.items())[:5])
-        more = f" and {len(far) - 5} more" if len(far) > 5 else ""
+        columns = listed([f"{name} ({count} rows)" for name, count in far.items()])
         print(
-            f"Values of {listed}{more} are more than {FAR:g} standard deviations from the mean trained on: look whether units "
+            f"Values of {columns} are more than {FAR:g} standard deviations from the mean trained on: look whether units "
             "are the same, and empty codes for missing.",
             file=sys.stderr,
         )

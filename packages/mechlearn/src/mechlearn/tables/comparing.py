@@ -18,14 +18,11 @@ from mechlearn.arguments import check_one_of
 from mechlearn.tables.candidates import CANDIDATES, NETWORKS, PEERS, SIMPLE, Candidate, Fold
 from mechlearn.tables.disagreement import SHARED, Disagreement, audit
 from mechlearn.tables.fitting import Task, Training
-from mechlearn.tables.reading_in import Numbers, Table, prepare
+from mechlearn.tables.reading_in import Doubt, Numbers, Table, prepare
 from mechlearn.tables.saving.parts import NOWHERE, Parts
 from mechlearn.tables.transport.folds import of_sites
 from mechlearn.tables.transport.scores import NAMES, error, score
 from mechlearn.tables.verdict import AGREEING, Verdict, judge
-
-SHORT = "The budget allowed"
-"""How the note on a short budget begins."""
 
 SETTINGS, PILOT = (6, 2, 1), 5
 """Settings that every network may have, the most first; training steps by which time is estimated."""
@@ -256,9 +253,10 @@ def by_folds(
 
 def short_note(settings: int, made: int, folds: int, what: str) -> list[str]:
     """Return a sentence where a budget left something out."""
-    short = settings < SETTINGS[0] or made < folds
-    said = f"{SHORT} {settings} of {SETTINGS[0]} settings for each network, and {made} of {folds} {what}; --budget gives more."
-    return [said] if short else []
+    if settings == SETTINGS[0] and made == folds:
+        return []
+    found = f"The budget allowed {settings} of {SETTINGS[0]} settings for each network, and {made} of {folds} {what}"
+    return [Doubt(f"{found}; --budget gives more.")]
 
 
 def timed(predict: Callable[[], Numbers]) -> dict[str, NDArray[Any]]:

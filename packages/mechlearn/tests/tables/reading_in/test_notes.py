@@ -1,8 +1,11 @@
 import numpy as np
 
-from mechlearn.tables.reading_in import CLASSES, COPIES, IDENTIFIERS, TELLING, prepare
+from mechlearn.tables.reading_in import prepare
 from mechlearn.tables.reading_in.notes import no_inputs
 from site_tables import beside, cells, small
+
+COPIES, CLASSES = "exact copies of others", "The target is taken for classes"
+IDENTIFIERS, TELLING = "looks like an identifier", "says what the target is"
 
 TABLE = small()
 N = len(TABLE.y)

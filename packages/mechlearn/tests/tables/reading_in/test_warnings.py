@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
 
-from mechlearn.tables.reading_in import PLACEHOLDER, SPELLINGS, UNITS, prepare
+from mechlearn.tables.reading_in import prepare
 from mechlearn.tables.reading_in.warnings import placeholders, units
 from site_tables import beside, small
+
+PLACEHOLDER, UNITS = "looks like a code for missing", "Look whether units are the same"
+SPELLINGS = "differ in case or spaces only"
 
 TABLE = small()
 N = len(TABLE.y)

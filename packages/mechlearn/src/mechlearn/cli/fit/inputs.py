@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mechlearn.cli.fit.output import LEFT_OUT, in_order, teller
+from mechlearn.cli.fit.output import in_order, teller
 
 if TYPE_CHECKING:
     from mechlearn.tables.reports import Answer, Question
@@ -170,15 +170,15 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
 
 def _labelled(columns: dict[str, Any], options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Rows whose target is known, and what was left out; cells are checked before, as data rows in sentences are the file's."""
-    from mechlearn.tables.reading_in import check_target, is_missing  # noqa: PLC0415
+    from mechlearn.tables.reading_in import Doubt, check_target, is_missing  # noqa: PLC0415
 
     target = columns[options.target]
     check_target(target, options.target, options.task, gaps=True)
     known = ~is_missing(target)
     if known.all():
         return columns, []
-    note = (
-        f"{(~known).sum()} of {len(known)} rows have no {options.target} and {LEFT_OUT}. If what is missing goes with what "
+    note = Doubt(
+        f"{(~known).sum()} of {len(known)} rows have no {options.target} and are left out. If what is missing goes with what "
         "it would have been, the others do not speak for them."
     )
     return {name: values[known] for name, values in columns.items()}, [note]

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from mechlearn.tables.saving.parts import Parts
 
 
-LEFT_OUT = "are left out"
-"""What the note on rows without a target says of them."""
-
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -94,15 +91,10 @@ def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
 
 def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     """Print the verdict, what to do, notes on what the table may not be meant to hold, and a line for each candidate."""
-    from mechlearn.tables import reading_in  # noqa: PLC0415  # needed from here on only
-    from mechlearn.tables.comparing import SHORT  # noqa: PLC0415
-    from mechlearn.tables.reading import GUESSED, ORDER  # noqa: PLC0415
+    from mechlearn.tables.reading_in import Doubt  # noqa: PLC0415  # needed from here on only
 
-    doubts = (reading_in.PLACEHOLDER, reading_in.SPELLINGS, reading_in.UNITS)
-    said = (reading_in.CLASSES, reading_in.COPIES, reading_in.IDENTIFIERS, reading_in.TELLING, LEFT_OUT)
-    told = (*said, *doubts, SHORT, ORDER, GUESSED)
-    notes = (note for note in answer.facts["notes"] if any(words in note for words in told))
-    for sentence in (answer.facts["sentence"], *answer.facts["advice"], *notes):
+    doubts = (note for note in answer.facts["notes"] if isinstance(note, Doubt))
+    for sentence in (answer.facts["sentence"], *answer.facts["advice"], *doubts):
         print(plain(sentence))
     unit = answer.facts["unit"]
     print(f"{unit[:1].upper()}{unit[1:]}, on what had no part in training:")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechlearn.tables.reading_in import NOTHING
+from mechlearn.tables.reading_in import NOTHING, listed
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
 _WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
@@ -16,8 +16,6 @@ MARKS = {",": "comma", ";": "semicolon", "\t": "tab"}
 """What parts the cells of a file's lines."""
 _NUMBER = re.compile(r"[+-]?(?=[.,]?\d)\d*([.,]\d*)?([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+(,\d*)?|(,\d{3})+(\.\d*)?)")
-_SAID = 3
-"""Columns that a sentence names."""
 _DAY = len("2026-01-31")
 
 
@@ -86,8 +84,7 @@ def decimals_noted(names: Sequence[str], mark: str) -> list[str]:
     """Return a sentence on the columns whose commas were read as decimal marks, if there are any."""
     if not names:
         return []
-    some = ", ".join(names[:_SAID]) + (f" and {len(names) - _SAID} more" if len(names) > _SAID else "")
-    return [f"The file's cells are parted by {MARKS[mark]}s: commas are read as decimal marks in {some}."]
+    return [f"The file's cells are parted by {MARKS[mark]}s: commas are read as decimal marks in {listed(names, 3)}."]
 
 
 def values_of(cells: Sequence[str], text: bool = False) -> NDArray[Any]:

@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 
 from mechlearn.tables.reading import sizes
 from mechlearn.tables.reading.cells import MARKS, decimals_noted, labels_of, target_of, values_of, with_points
-from mechlearn.tables.reading_in import columns_of, nearest
+from mechlearn.tables.reading_in import Doubt, columns_of, nearest
 
 LARGEST = 2 * 2**30
 """Bytes of a file that is read into memory."""
-
-GUESSED = "The file's text is no UTF-8"
-"""How the note on a guessed encoding begins."""
 
 _LONG = 2**20
 """Letters of a line after which a quotation mark is taken to be left open."""
@@ -99,7 +96,7 @@ def read_noted(path: Path, keys: Collection[str] = (), target: str | None = None
         head = head_of(path)
         (piece,) = csv_chunks(path, head, None)
         found = table_of(piece, keys, target, key_of)
-        guessed = f"{GUESSED}: it was read as {head.encoding}. Look whether accents are right."
+        guessed = Doubt(f"The file's text is no UTF-8: it was read as {head.encoding}. Look whether accents are right.")
         return found._replace(notes=[*found.notes, *([] if head.encoding == "utf-8-sig" else [guessed])])
     if kind in (".xlsx", ".xlsm"):
         piece, notes = _sheet(path)

@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 
 from mechlearn.tables.reading.cells import texts_of
 from mechlearn.tables.reading.files import Loaded, check_file, clear, column, npy_array, npz_arrays, read_noted
-from mechlearn.tables.reading_in import HUGE, is_missing, kind
+from mechlearn.tables.reading_in import HUGE, Doubt, is_missing, kind
 from mechlearn.tables.reading_in.cells import check_strays, counted
 
 TIMES = ("t", "time", "frame", "timestamp")
 """What a column is called, in small letters or large, that says in which order frames come."""
-
-ORDER = "in the order of the file; --time names a column to order them by"
-"""How the notes end on frames that are perhaps out of order."""
 
 UNEVEN = 1.5
 """Of the usual time between two frames, above which one is said to be longer."""
@@ -205,14 +202,14 @@ def _by_column(loaded: Loaded, by: str, time: str | None, path: Path) -> Recorde
 
 def _order(places: Sequence[NDArray[np.int64]], rest: Mapping[str, NDArray[Any]], by: str) -> tuple[str, ...]:
     """Sentences where frames are perhaps out of order: a column of times falls, or rows of one trajectory are apart."""
-    notes: list[str] = []
+    notes, order = list[str](), "in the order of the file; --time names a column to order them by"
     for name, values in rest.items():
         if name.lower() in TIMES and values.dtype.kind in "fiuM" and any((np.diff(values[rows]) < 0).any() for rows in places):
             taken = "left out of the states" if values.dtype.kind == "M" else "taken for a part of the state"
-            notes.append(f"{name} falls within a trajectory, and is {taken}: frames are taken {ORDER}, as --time {name}.")
+            notes.append(f"{name} falls within a trajectory, and is {taken}: frames are taken {order}, as --time {name}.")
     if not notes and any(rows[-1] - rows[0] >= len(rows) for rows in places):
-        notes.append(f"Rows of one {by} are not together: its frames are taken {ORDER}.")
-    return tuple(notes)
+        notes.append(f"Rows of one {by} are not together: its frames are taken {order}.")
+    return tuple(map(Doubt, notes))
 
 
 def _check_times(when: NDArray[Any], time: str, path: Path) -> None:

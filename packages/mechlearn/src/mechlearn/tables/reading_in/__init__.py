@@ -2,12 +2,14 @@
 
 from mechlearn.tables.reading_in.cells import HUGE as HUGE
 from mechlearn.tables.reading_in.cells import NOTHING as NOTHING
+from mechlearn.tables.reading_in.cells import Doubt as Doubt
 from mechlearn.tables.reading_in.cells import Numbers as Numbers
 from mechlearn.tables.reading_in.cells import as_numbers as as_numbers
 from mechlearn.tables.reading_in.cells import check_column as check_column
 from mechlearn.tables.reading_in.cells import check_finite as check_finite
 from mechlearn.tables.reading_in.cells import is_missing as is_missing
 from mechlearn.tables.reading_in.cells import kind as kind
+from mechlearn.tables.reading_in.cells import listed as listed
 from mechlearn.tables.reading_in.cells import plain as plain
 from mechlearn.tables.reading_in.columns import columns_of as columns_of
 from mechlearn.tables.reading_in.columns import nearest as nearest
@@ -17,10 +19,6 @@ from mechlearn.tables.reading_in.encoding import Encoding as Encoding
 from mechlearn.tables.reading_in.encoding import encoding_of as encoding_of
 from mechlearn.tables.reading_in.encoding import refusals as refusals
 from mechlearn.tables.reading_in.encoding import refuse_all as refuse_all
-from mechlearn.tables.reading_in.notes import CLASSES as CLASSES
-from mechlearn.tables.reading_in.notes import COPIES as COPIES
-from mechlearn.tables.reading_in.notes import IDENTIFIERS as IDENTIFIERS
-from mechlearn.tables.reading_in.notes import TELLING as TELLING
 from mechlearn.tables.reading_in.preparing import Table as Table
 from mechlearn.tables.reading_in.preparing import prepare as prepare
 from mechlearn.tables.reading_in.scaling import Scaling as Scaling
@@ -30,6 +28,3 @@ from mechlearn.tables.reading_in.sites import pooled as pooled
 from mechlearn.tables.reading_in.sites import site_names as site_names
 from mechlearn.tables.reading_in.targets import check_known as check_known
 from mechlearn.tables.reading_in.targets import check_target as check_target
-from mechlearn.tables.reading_in.warnings import PLACEHOLDER as PLACEHOLDER
-from mechlearn.tables.reading_in.warnings import SPELLINGS as SPELLINGS
-from mechlearn.tables.reading_in.warnings import UNITS as UNITS

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -30,6 +31,10 @@ CODED = "leave them empty; if the numbers are codes, write each with a letter, a
 """Way out where an input's numbers have some texts among them."""
 
 
+class Doubt(str):
+    """A note on a table that a terminal shows, too, as what is in doubt should be looked at."""
+
+
 def kind(values: NDArray[Any]) -> str:
     """Return "numbers", "texts", "dates" or "others"."""
     if values.dtype.kind in "biuf":
@@ -44,6 +49,11 @@ def kind(values: NDArray[Any]) -> str:
     if any(hasattr(value, "isoformat") for value in present):
         return "dates"
     return "texts" if all(isinstance(value, str | int | float | bool | np.number) for value in present) else "others"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names of a list, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def plain(value: object) -> object:

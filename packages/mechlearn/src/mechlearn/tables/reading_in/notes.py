@@ -4,25 +4,29 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from mechlearn.tables.reading_in.cells import Numbers, as_numbers, counted, is_missing, is_number, kind, numbers_rows
+from mechlearn.tables.reading_in.cells import (
+    Doubt,
+    Numbers,
+    as_numbers,
+    counted,
+    is_missing,
+    is_number,
+    kind,
+    listed,
+    numbers_rows,
+)
 from mechlearn.tables.reading_in.encoding import Encoding
 from mechlearn.tables.reading_in.sites import LEAST, nameless
 
-COPIES = "exact copies of others"
-"""What the note on repeated rows says of them."""
-
-CLASSES, FEW = "The target is taken for classes", 5
-"""How the note begins that names them, and rows below which a class has it written."""
-
-IDENTIFIERS, TELLING = "looks like an identifier", "says what the target is"
-"""What notes say of inputs that perhaps are none: one numbers the rows, one goes with the target value by value."""
+FEW = 5
+"""Rows of a class below which a note names the classes."""
 
 
 def rare_classes(codes: Numbers, classes: tuple[Any, ...] | None) -> list[str]:
@@ -33,8 +37,10 @@ def rare_classes(codes: Numbers, classes: tuple[Any, ...] | None) -> list[str]:
     rare = [f"{label!s:.40} ({count})" for label, count in zip(classes, counts, strict=True) if count < FEW]
     named = [f"{label!s:.40}" for label in classes]
     return [
-        f"{CLASSES}, {len(named)} of them: {_first(named, 12)}. Fewer than {FEW} rows are of {_first(rare, 5)}: mend these "
-        "cells if they are none, or ask for regression."
+        Doubt(
+            f"The target is taken for classes, {len(named)} of them: {listed(named, 12)}. Fewer than {FEW} rows are of "
+            f"{listed(rare)}: mend these cells if they are none, or ask for regression."
+        )
     ]
 
 
@@ -45,13 +51,15 @@ def no_inputs(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list
     codes = _places(target)
     notes: list[str] = []
     for name, values in columns.items():
+        drop = f"If it is known only when the target is, --drop '{name}'."
         if _is_same(values, target) or _goes_with(_places(values), codes):
-            notes.append(f"{name} {TELLING}, value by value. If it is known only when the target is, --drop '{name}'.")
+            notes.append(f"{name} says what the target is, value by value. {drop}")
         elif (told := _filled_only(values, target, codes)) or (told := _ranks(values, target, codes)):
-            notes.append(f"{name} {TELLING}: {told}. If it is known only when the target is, --drop '{name}'.")
+            notes.append(f"{name} says what the target is: {told}. {drop}")
         elif numbers_rows(values):
-            notes.append(f"{name} {IDENTIFIERS}, a whole number in each row and none of them twice. If it is, --drop '{name}'.")
-    return notes
+            whole = "a whole number in each row and none of them twice"
+            notes.append(f"{name} looks like an identifier, {whole}. If it is, --drop '{name}'.")
+    return list(map(Doubt, notes))
 
 
 def _places(values: NDArray[Any]) -> NDArray[np.int64]:
@@ -125,19 +133,14 @@ def _goes_with(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
     return len(np.unique(one * values + other)) == values
 
 
-def _first(names: Sequence[str], most: int) -> str:
-    """The first names of a list, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def notes_on(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: NDArray[Any], x: Numbers) -> list[str]:
     """Return sentences on missing values, on numbers taken for categories, on rows without a site, and on too few rows."""
     notes: list[str] = []
     if any(column.missing for column in encoding.columns):
         absent = {column.name: int(is_missing(columns[column.name]).sum()) for column in encoding.columns if column.missing}
-        listed = ", ".join(f"{name} ({count})" for name, count in list(absent.items())[:5])
+        first = ", ".join(f"{name} ({count})" for name, count in list(absent.items())[:5])
         notes.append(
-            f"Missing values in {len(absent)} columns: {listed}. "
+            f"Missing values in {len(absent)} columns: {first}. "
             "Numbers become the training rows' mean, with a column that says so."
         )
     for column in encoding.columns:
@@ -180,8 +183,10 @@ def repeated(x: Numbers, y: Numbers, site: NDArray[np.int64]) -> list[str]:
         return []
     apart = f" {across} of them are at another site, which is then no new one." if across else ""
     return [
-        f"{copies} of {len(rows)} rows are {COPIES}.{apart} Tests count them as new evidence, so that all here looks "
-        "surer than it is: leave copies out, unless they are cases of their own."
+        Doubt(
+            f"{copies} of {len(rows)} rows are exact copies of others.{apart} Tests count them as new evidence, so that all "
+            "here looks surer than it is: leave copies out, unless they are cases of their own."
+        )
     ]
 
 

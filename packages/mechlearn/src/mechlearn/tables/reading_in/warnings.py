@@ -7,16 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechlearn.tables.reading_in.cells import Numbers, as_numbers, kind, numbers_rows
+from mechlearn.tables.reading_in.cells import Doubt, Numbers, as_numbers, kind, listed, numbers_rows
 from mechlearn.tables.reading_in.encoding import Encoding
 from mechlearn.tables.reading_in.sites import LEAST
-
-PLACEHOLDER, UNITS, SPELLINGS = (
-    "looks like a code for missing",
-    "Look whether units are the same",
-    "differ in case or spaces only",
-)
-"""What the notes say of them."""
 
 OFTEN, SHARE = 5, 0.01
 """Rows and share of rows from which a value comes often."""
@@ -40,11 +33,9 @@ def placeholders(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> l
     for name, way_out, values in [("the target", "empty these cells, and leave their rows out (--labelled)", target), *named]:
         if kind(values) != "numbers":
             continue
-        numbers = as_numbers(values)
-        notes += [
-            f"{value:g} in {name} ({count} rows) {PLACEHOLDER}, far from all other values. If it is, {way_out}."
-            for value, count in _far(numbers[~np.isnan(numbers)])
-        ]
+        numbers, what = as_numbers(values), "looks like a code for missing, far from all other values"
+        for value, count in _far(numbers[~np.isnan(numbers)]):
+            notes.append(Doubt(f"{value:g} in {name} ({count} rows) {what}. If it is, {way_out}."))
     return notes
 
 
@@ -96,10 +87,9 @@ def units(columns: Mapping[str, NDArray[Any]], names: NDArray[Any]) -> list[str]
         beside = [(min(low for low, _ in group), max(high for _, high in group)) for group in (few, most)]
         (low, high), (others_low, others_high) = beside
         count = sum(map(len, groups))
-        notes.append(
-            f"{column} has values at {len(few)} of {count} sites ({low:g} to {high:g}) apart from {len(most)} others' "
-            f"({others_low:g} to {others_high:g}). {UNITS}; where they are, it says more of the site than of the row."
-        )
+        found = f"{column} has values at {len(few)} of {count} sites ({low:g} to {high:g}) apart from {len(most)} others' "
+        way_out = "Look whether units are the same; where they are, it says more of the site than of the row."
+        notes.append(Doubt(f"{found}({others_low:g} to {others_high:g}). {way_out}"))
     return notes
 
 
@@ -144,5 +134,5 @@ def _alike(what: str, names: Sequence[str]) -> list[str]:
     twice = [" and ".join(repr(name) for name in group) for group in groups.values() if len(group) > 1]
     if not twice:
         return []
-    listed = ", ".join(twice[:5]) + (f" and {len(twice) - 5} more" if len(twice) > 5 else "")
-    return [f"{what} that {SPELLINGS}: {listed}. Each is one of its own: write them alike if they mean the same."]
+    found, way_out = f"{what} that differ in case or spaces only: {listed(twice)}", "write them alike if they mean the same"
+    return [Doubt(f"{found}. Each is one of its own: {way_out}.")]

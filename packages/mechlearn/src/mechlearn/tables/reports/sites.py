@@ -20,6 +20,7 @@ from mechlearn.tables.reading_in import (
     check_column,
     check_target,
     encoding_of,
+    listed,
     nearest,
     prepare,
     site_names,
@@ -156,8 +157,8 @@ def _odd(audit: Disagreement) -> list[str]:
 def _relations(columns: tuple[str, ...], most: bool) -> str:
     if most:
         return f"most relations to the target there ({', '.join(columns[:5])}{', ...' if len(columns) > 5 else ''}) are"
-    named = f"{', '.join(columns[:5])}{f' and {len(columns) - 5} more' if len(columns) > 5 else ''}"
-    return f"the relation of {named} to the target is" if len(columns) == 1 else f"the relations of {named} to the target are"
+    named, one = listed(columns), len(columns) == 1
+    return f"the relation of {named} to the target is" if one else f"the relations of {named} to the target are"
 
 
 def _hardly_missing(name: str, table: Table) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechlearn.tables.reading_in import SMALL, Table
+from mechlearn.tables.reading_in import SMALL, Table, listed
 
 FACTORS = {
     10.0: "", 100.0: "", 1000.0: "", 1e4: "", 1e6: "", 60.0: "minutes and seconds, or hours and minutes",
@@ -50,9 +50,8 @@ def notes_on_second_level(columns: Sequence[str], sites: int) -> list[str]:
     """Return a sentence on such columns."""
     if not columns:
         return []
-    named = f"{', '.join(columns[:5])}{f' and {len(columns) - 5} more' if len(columns) > 5 else ''}"
     is_it = "is constant within every site: it is" if len(columns) == 1 else "are constant within every site: they are"
-    return [f"{named} {is_it} a site's name in disguise, and what {sites} sites say of it is {sites} values."]
+    return [f"{listed(columns)} {is_it} a site's name in disguise, and what {sites} sites say of it is {sites} values."]
 
 
 def unit_ratios(table: Table) -> list[Ratio]:
@@ -101,9 +100,8 @@ def notes_on_units(found: Sequence[Ratio]) -> list[str]:
     said: list[str] = []
     for one in found:
         times = f"{one.measured:.2g} times" if one.measured >= 1 else f"1/{1 / one.measured:.2g} of"
-        named = f"{', '.join(one.sites[:5])}{f' and {len(one.sites) - 5} more' if len(one.sites) > 5 else ''}"
         factors = [f"{factor:g}{f' for {FACTORS[factor]}' if FACTORS[factor] else ''}" for factor in one.factors[:2]]
-        where = f"{one.column} is about {times} what it is elsewhere at {named}"
+        where = f"{one.column} is about {times} what it is elsewhere at {listed(one.sites)}"
         said.append(f"{where}: perhaps another unit ({' or '.join(factors)}).")
     return said
 
