@@ -157,14 +157,9 @@ def stoppable() -> Generator[None, None, None]:
 
 
 def complain(error: BaseException, words: Sequence[str]) -> int:
-    """Say on stderr why a command failed, and on stdout too where JSON was asked for.
+    """Say on stderr why a command failed, and on stdout too where JSON was asked for; return the exit status.
 
-    Args:
-        error: what ended the command; it is being handled.
-        words: the command's; `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
-
-    Returns:
-        The exit status.
+    The error is being handled. `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
     """
     sentence, status = _sentence(error)
     with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts
@@ -196,12 +191,10 @@ def _sentence(error: BaseException) -> tuple[str, int]:
 def as_cell(value: object, seen: bool = False) -> object:
     """Return what is written into a cell of CSV: a text that a spreadsheet would compute has an apostrophe in front.
 
+    Where a terminal shows it, what a terminal would obey is spelled out.
+
     >>> [as_cell(one) for one in ("=1+1", "-5", "-a", "a", 3.0)]
     ["'=1+1", '-5', "'-a", 'a', 3.0]
-
-    Args:
-        value: of the cell.
-        seen: whether a terminal shows it; then what a terminal would obey is spelled out.
     """
     if not isinstance(value, str):
         return value

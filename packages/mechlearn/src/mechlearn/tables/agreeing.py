@@ -140,7 +140,9 @@ class _Agreeing(BaseEstimator):
         own = self.network is not None
         with threads(self.n_jobs), seeded(generator, self.device) if own else nullcontext():
             architecture = architecture_of(self.network, sites.x, sites.y.shape[1]) if own else None
-            sites = sites if architecture is None else _as_in(architecture, sites)
+            if architecture is not None:
+                dtype = dtype_of(architecture.module)
+                sites = replace(sites, x=sites.x.to(dtype), y=sites.y.to(dtype), weights=sites.weights.to(dtype))
             trained, members = self._train(sites, generator, architecture)
             self._keep(trained, members, sites, table, architecture)
 
@@ -284,13 +286,8 @@ class _Agreeing(BaseEstimator):
 
 
 def _of_missing(labels: NDArray[Any]) -> list[str]:
-    count = int(is_missing(labels).sum())
-    if not count:
-        return []
-    return [
-        f"{count} of {len(labels)} rows name no group: they are taken as one more, '(missing)'. Fill the labels, or leave "
-        "these rows out."
-    ]
+    count, way_out = int(is_missing(labels).sum()), "Fill the labels, or leave these rows out."
+    return [f"{count} of {len(labels)} rows name no group: they are taken as one more, '(missing)'. {way_out}"] if count else []
 
 
 def _of_one_pool(groups: int) -> str:
@@ -307,11 +304,6 @@ def _of_two(names: Sequence[str]) -> str:
         "all steps are made, the largest threshold is taken, and score_by_group_ is empty. Pass more groups, or "
         "early_stopping=False."
     )
-
-
-def _as_in(architecture: Architecture, sites: Sites) -> Sites:
-    x, y, weights = (values.to(dtype_of(architecture.module)) for values in (sites.x, sites.y, sites.weights))
-    return replace(sites, x=x, y=y, weights=weights)
 
 
 def _agreement(gradients: dict[str, torch.Tensor], names: Sequence[str] | None) -> dict[str, Any]:

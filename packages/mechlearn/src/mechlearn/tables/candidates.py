@@ -210,11 +210,6 @@ def boosted(x: Numbers, y: Numbers, seed: int, classes: bool) -> Any:  # noqa: A
     return HistGradientBoostingClassifier(**settings).fit(x, y.argmax(1))
 
 
-def pooled_network(fold: Fold) -> Numbers:
-    """The mean of the sites' gradients."""
-    return fold.pooled
-
-
 def screening(fold: Fold) -> Numbers:
     """The pooled network without the columns that the training sites disagree about (`mechlearn.penalties.screen`)."""
     return fold.without(fold.dropped)
@@ -254,7 +249,7 @@ def network(name: str) -> Candidate:
 CANDIDATES: dict[str, Candidate] = {
     "pooled linear": pooled_linear,
     "pooled boosting": pooled_boosting,
-    "pooled network": pooled_network,
+    "pooled network": lambda fold: fold.pooled,
     "screening": screening,
     "AND-mask": network("AND-mask"),
     "Cochran's Q": network("Cochran's Q"),

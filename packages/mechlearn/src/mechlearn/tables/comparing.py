@@ -20,8 +20,8 @@ from mechlearn.tables.disagreement import SHARED, Disagreement, audit
 from mechlearn.tables.fitting import Task, Training
 from mechlearn.tables.reading_in import Doubt, Numbers, Table, prepare
 from mechlearn.tables.saving.parts import NOWHERE, Parts
+from mechlearn.tables.scores import NAMES, error, score
 from mechlearn.tables.transport.folds import of_sites
-from mechlearn.tables.transport.scores import NAMES, error, score
 from mechlearn.tables.verdict import AGREEING, Verdict, judge
 
 SETTINGS, PILOT = (6, 2, 1), 5
@@ -139,16 +139,9 @@ def compare_table(
 ) -> Comparison:
     """Compare candidates on a prepared table; also ones of your own, beside "pooled linear" and "pooled network".
 
-    Args:
-        table: prepared.
-        candidates: by name.
-        training: of the networks.
-        seed: of everything random.
-        progress: told how many of how many fits are done.
-        budget: seconds of computing, all candidates together; if it is short, networks have fewer settings, then there are
-            fewer folds, three at least.
-        new: sites to be judged together by what was trained on all others; none: each site is held out once.
-        parts: results that are there already, and where to put others.
+    Where the budget (seconds of computing, all candidates together) is short, networks have fewer settings, then there are
+    fewer folds, three at least. Sites that are `new` are judged together by what was trained on all others; without any each
+    site is held out once. Parts are results that are there already, and where to put others.
     """
     held_out, late = (_new(table, new), list[str]()) if new else _judged(table)
     folds = [held_out] if new else _shuffled(held_out, seed)

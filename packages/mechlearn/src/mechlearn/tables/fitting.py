@@ -359,10 +359,7 @@ def _delta(z: Tensor, sites: Sites) -> Tensor:
 def agreed(gradients: Params, own: Bool[Tensor, "m e"], thresholds: Float[Tensor, " m"]) -> Params:
     """Return each member's masked mean over its own sites (thesis section 3.2.3): `AndMask` with a threshold for each.
 
-    Args:
-        gradients: of every site, for each member.
-        own: each member's sites.
-        thresholds: in float64.
+    Thresholds are in float64, and gradients those of every site.
     """
     count = own.sum(1)
     wanted = torch.tensor([required_count(*one) for one in zip(thresholds.tolist(), count.tolist(), strict=True)])

@@ -78,13 +78,7 @@ def _members(params: Params) -> list[Params]:
 
 
 def architecture_of(factory: Any, x: Float[Tensor, "n j"], outputs: int) -> Architecture:  # noqa: ANN401  # whatever a constructor was given
-    """Make a network of a person's own, and try it on a few rows.
-
-    Args:
-        factory: a `Factory`.
-        x: rows to try it on, where it is to be trained.
-        outputs: K.
-    """
+    """Make a network of K outputs from a `Factory`, and try it on a few rows where it is to be trained."""
     if isinstance(factory, nn.Module) or not callable(factory):
         raise TypeError(
             f"`network` should make a module from the numbers of inputs and outputs. Found {type(factory).__name__}. {WAY_OUT}"

@@ -114,14 +114,10 @@ def judge(
     overlap: float = 0.0,
     errors: Mapping[str, Sequence[float]] | None = None,
 ) -> Verdict:
-    """Return the verdict on a method.
+    """Return the verdict on a method, against the best simple one.
 
-    Args:
-        scores: of each candidate, one for each held-out site, in points; more is better.
-        method: to be judged.
-        simple: candidates of which the best one is the yardstick.
-        overlap: as in `t_interval`.
-        errors: likewise, less is better. Without them scores alone decide.
+    There is a score for each held-out site, in points, more is better, and an error, less is better; without errors scores
+    alone decide. The overlap is that of `t_interval`.
     """
     best = max((name for name in simple if name != method), key=lambda name: float(np.mean(scores[name])))
     differences = np.asarray(scores[method], dtype=np.float64) - np.asarray(scores[best], dtype=np.float64)

@@ -112,10 +112,10 @@ def named(word):
 
 @pytest.mark.parametrize("word", ["helps", "as good", "harms", "cannot tell"])
 def test_below_ten_judged_trajectories_nothing_is_told(word):
-    verdict, untold = forecasting._told(named(word), 9)
+    verdict = forecasting._told(named(word), 9)
     assert verdict.word == "cannot tell"
-    assert untold == "9 trajectories are too few to judge on: more would settle it, 32 in all at least."
-    assert forecasting._told(named(word), 10) == (named(word), "")
+    assert verdict.untold == "9 trajectories are too few to judge on: more would settle it, 32 in all at least."
+    assert forecasting._told(named(word), 10) == named(word)
 
 
 def test_few_trajectories_are_said_to_be_few():

@@ -6,13 +6,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
 from mechlearn.tables.reading_in import prepare
+from mechlearn.tables.scores import balanced_accuracy, calibration_slope, slope_of
 from mechlearn.tables.transport.evaluation import Trials, on_sites
 from mechlearn.tables.transport.learners import simple_learners
 from mechlearn.tables.transport.methods import independent
 from mechlearn.tables.transport.random_effects import Prior, SiteRows, effects, prior_of
 from mechlearn.tables.transport.room import room
 from mechlearn.tables.transport.scored import scored
-from mechlearn.tables.transport.scores import balanced_accuracy, calibration_slope, slope_of
 
 
 def test_a_target_in_another_unit_moves_as_far_in_that_unit():

@@ -9,7 +9,18 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mechlearn.cli.common import OUT, CommandError, UsageError, helped, print_json, refuse, suggestion, whole_number, write_text
+from mechlearn.cli.common import (
+    OUT,
+    CommandError,
+    UsageError,
+    ensure_file,
+    helped,
+    print_json,
+    refuse,
+    suggestion,
+    whole_number,
+    write_text,
+)
 from mechlearn.cli.fit.inputs import ask, check_names, question_of
 from mechlearn.cli.fit.output import content_of, say
 
@@ -109,7 +120,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         from mechlearn.cli.fit.sites import answer_sites  # noqa: PLC0415
 
         return answer_sites(options)
-    from mechlearn.cli.fit.page import write_answer  # noqa: PLC0415  # needed from here on only
+    from mechlearn.cli.fit.page import answer_page  # noqa: PLC0415  # needed from here on only
     from mechlearn.tables.saving import save  # noqa: PLC0415
 
     start = time.perf_counter()
@@ -127,7 +138,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         write_text(folder / ASKED, asked)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
-    report = write_answer(facts, folder / "report.html")
+    report = folder / "report.html"
+    ensure_file(report)
+    write_text(report, answer_page(facts))
     content = content_of(answer, model, report)
     if options.json:
         print_json(content)

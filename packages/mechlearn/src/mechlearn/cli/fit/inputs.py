@@ -46,10 +46,8 @@ MATTERS = (
 def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, Any]]:
     """Return the answer, and the facts of its report.
 
-    Args:
-        options: of the command line.
-        folder: whose `parts` keep what is there already when the same command is given again: the same data, options, versions
-            and source of mechlearn. Anything else has parts of its own.
+    The folder's `parts` keep what is there already when the same command is given again: the same data, options, versions and
+    source of mechlearn. Anything else has parts of its own.
     """
     from mechlearn.tables.reading import digest, read_trajectories  # noqa: PLC0415
     from mechlearn.tables.reports import Question, skips_answer  # noqa: PLC0415  # needed from here on only
@@ -212,10 +210,7 @@ def _matching(pattern: str, columns: Mapping[str, Any], target: str, environment
 def command_of(options: argparse.Namespace, more: Sequence[str] = (), path: str | None = None) -> str:
     """Return the command that makes the same answer again, as a shell takes it; without a site's name where they are masked.
 
-    Args:
-        options: of the command line.
-        more: further words of the command.
-        path: of the file; its name alone if None, as reports have it.
+    Of the file it has the path, or the name alone if None, as reports have it; `more` are further words.
     """
     words = ["mechlearn", "fit", options.kind, path or options.file.name]
     for name in (*(name for name in MATTERS if name != "kind"), "anonymous"):

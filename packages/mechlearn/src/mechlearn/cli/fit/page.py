@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from mechlearn.cli.common import ensure_file, plain, write_text
+from mechlearn.cli.common import plain
 
 KINDS = {"helps": "yes", "harms": "no", "as good": "open", "cannot tell": "open"}
 """The verdict's colour; the word always stands beside it."""
@@ -19,15 +18,8 @@ ABSENT = "features held_out others sites site_names votes privileged apart code 
 """Facts that not every question has."""
 
 
-def write_answer(facts: Mapping[str, Any], path: Path) -> Path:
-    """Write an answer, plain values of which the absent ones are not shown; return the file's path."""
-    ensure_file(path)
-    write_text(path, answer_page(facts))
-    return path
-
-
 def answer_page(facts: Mapping[str, Any]) -> str:
-    """The answer's HTML."""
+    """Return the HTML of an answer, plain values of which the absent ones are not shown."""
     differences = facts.get("differences", {})
     reach = max([2.5, *(abs(value) for value in differences.values())]) * 1.2
     dots = [(name, value, 50 + 50 * value / reach) for name, value in differences.items()]

@@ -36,7 +36,7 @@ from mechlearn.tables.distilling.students import (
 from mechlearn.tables.fitting import Training
 from mechlearn.tables.reading_in import Numbers, Scaling, Table
 from mechlearn.tables.saving.parts import NOWHERE, Parts
-from mechlearn.tables.transport.scores import score
+from mechlearn.tables.scores import score
 
 PILOT = 16
 """Training steps by which time is estimated: two rounds of LDT."""
@@ -258,16 +258,7 @@ def compare_taught(
     progress: Callable[[int, int], None] | None = None,
     parts: Parts = NOWHERE,
 ) -> Found:
-    """Compare all candidates on rows held out.
-
-    Args:
-        asked: the table.
-        folds: of rows; as many as there are values of `whose`, or as the largest class has rows, if these are fewer.
-        budget: seconds of computing, all candidates together; if it is short, networks have fewer settings, then there are
-            fewer folds, three at least.
-        progress: told how many of how many fits are done.
-        parts: results that are there already, and where to put others.
-    """
+    """Compare all candidates on rows held out, in the folds that `splits_of` makes; budget and parts as in `compare_table`."""
     names = [name for name in CANDIDATES if name != IN_TIME or len(asked.known) > 1]
     names = [name for name in names if name != "logistic" or asked.table.classes is not None]
     splits = splits_of(asked, folds)
@@ -316,7 +307,10 @@ def fitted(asked: Asked, name: str) -> Fitted:
 
 
 def splits_of(asked: Asked, folds: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the rows to train on and those held out, fold by fold; rows of one of `asked.whose` are never on both sides."""
+    """Return the rows to train on and those held out, fold by fold; rows of one of `asked.whose` are never on both sides.
+
+    There are as many folds as there are values of `whose`, or as the largest class has rows, if these are fewer.
+    """
     numbers = asked.table.classes is None
     folds = folds if numbers else _for_classes(asked.table, folds)
     if asked.whose is None:

@@ -133,7 +133,6 @@ class Forecasts:
         counts: trajectories trained on, chosen on and judged on.
         chosen: name of the candidate to use.
         kept: the candidate to use, as it was judged: the best one that steps from one state alone.
-        untold: why nothing is told, in a sentence; "" where something is, or errors alone leave it open.
     """
 
     verdict: Verdict
@@ -142,12 +141,11 @@ class Forecasts:
     counts: tuple[int, int, int]
     chosen: str
     kept: Tried
-    untold: str = ""
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        return " ".join(filter(None, [sentence(self.verdict, self.ahead, self.counts[2]), self.untold]))
+        return f"{sentence(self.verdict, self.ahead, self.counts[2])} {self.verdict.untold}".rstrip()
 
     def __str__(self) -> str:
         """The verdict, and a line for each candidate."""
@@ -215,12 +213,12 @@ def compare_forecasters(
         best_of = min(found, key=lambda one: one.error)
         tried.append(best_of.judged(judged, ahead, scale))
         chosen_at[name] = best_of.error
-    verdict, untold = _told(_verdict(tried, chosen_at, random_state), len(judged))
+    verdict = _told(_verdict(tried, chosen_at, random_state), len(judged))
     # The simplest that does best where settings were chosen; an adaptive one only where it helps.
     names = ADAPTIVE if verdict.word == "helps" else (STILL, RIDGE, *FIXED)
     chosen = min(names, key=lambda name: chosen_at[name])
     kept = next(one for one in tried if one.name == chosen)
-    return Forecasts(verdict, tuple(tried), ahead, (len(train), len(chosen_on), len(judged)), chosen, kept, untold)
+    return Forecasts(verdict, tuple(tried), ahead, (len(train), len(chosen_on), len(judged)), chosen, kept)
 
 
 def _shown(name: str, words: str, asked: Sequence[Numbers], ahead: int, scale: Numbers, model: SkipForecaster) -> Tried:
@@ -290,12 +288,7 @@ class _Stopped(SkipForecaster):
 
 
 def check_trajectories(trajectories: Sequence[Numbers], ahead: int | None = None) -> tuple[list[Numbers], int]:
-    """Return trajectories in double precision, and how many frames ahead a state is to be predicted.
-
-    Args:
-        trajectories: arrays (T, D), of the same D; at least 20 of more than `ahead` frames.
-        ahead: in frames; the longest that all trajectories have, up to 32, if None.
-    """
+    """Return trajectories in double precision, and how many frames ahead to predict, as `compare_forecasters` takes them."""
     listed = _checked(trajectories)
     ahead = _ahead(listed, ahead)
     if ahead < 2:
@@ -407,9 +400,7 @@ def _verdict(tried: Sequence[Tried], chosen_at: Mapping[str, float], random_stat
     return Verdict(word, f"{ours.name} ({ours.setting})", against, gain, low, high, 2 * min(share, 1 - share), differences)
 
 
-def _told(verdict: Verdict, judged: int) -> tuple[Verdict, str]:
-    """Return what may be said of a verdict, and why where that is nothing."""
-    if judged >= JUDGED:
-        return verdict, ""
+def _told(verdict: Verdict, judged: int) -> Verdict:
+    """Return what may be told of a verdict."""
     few = f"{judged} trajectories are too few to judge on: more would settle it, {SETTLING} in all at least."
-    return replace(verdict, word="cannot tell"), few
+    return verdict if judged >= JUDGED else replace(verdict, word="cannot tell", untold=few)

@@ -38,12 +38,8 @@ def with_points(cells: Mapping[str, list[str]], mark: str, texts: Collection[str
 
     Where commas part the cells of a line one inside a cell is no decimal mark: this is for semicolons and tabs. A number such
     as 1,234 has a decimal comma where another column has commas that can be nothing else, and between semicolons where no
-    column has decimal points; one such as 1.234 has a decimal point where no column has decimal commas.
-
-    Args:
-        cells: of each column.
-        mark: what parts them.
-        texts: columns that stay as they are.
+    column has decimal points; one such as 1.234 has a decimal point where no column has decimal commas. Columns of texts stay
+    as they are.
     """
     if mark == ",":
         return Decimals({**cells}, [], {})

@@ -71,10 +71,7 @@ KeyOf = Callable[[Sequence[str]], NDArray[Any]]
 def read_table(path: Path, keys: Collection[str] = (), target: str | None = None) -> dict[str, NDArray[Any]]:
     """Return a file's columns by name; texts that are all numbers are numbers, empty cells are missing.
 
-    Args:
-        path: of the file.
-        keys: columns that only say whose a row is; of a CSV or TSV file they stay texts (`labels_of`).
-        target: column in which a class may be called "none" (`target_of`).
+    Keys only say whose a row is, and stay texts in a CSV or TSV file (`labels_of`); a class of the target may be called "none".
     """
     return clear(read_noted(path, keys, target)).columns
 

@@ -33,14 +33,9 @@ PIECE = 100_000
 
 
 def read_part(path: Path, keys: Collection[str] = (), target: str | None = None) -> Loaded:
-    """Return a file's columns, with a sentence where only some of its rows were read.
+    """Return a file's columns as `read_table` does, with a sentence where only some of its rows were read.
 
     A file that is too large is read lazily by polars: rows at random, the same ones each time, as many as fit.
-
-    Args:
-        path: of the file.
-        keys: columns that only say whose a row is.
-        target: column in which a class may be called "none".
     """
     check_file(path)
     if path.stat().st_size <= files.LARGEST:

@@ -12,13 +12,7 @@ import numpy as np
 
 
 def check_npz(file: Any, name: str, most: int) -> None:  # noqa: ANN401  # a file of bytes, of which typing knows no class
-    """Reject an npz file of which the arrays, as their headers say, do not fit.
-
-    Args:
-        file: opened; it is read from the start, and left there.
-        name: for the sentence.
-        most: bytes that all arrays may have.
-    """
+    """Reject an npz file of which the arrays, as their headers say, do not fit; it is read from the start, and left there."""
     total = 0
     with zipfile.ZipFile(file) as archive:
         for member in archive.infolist():
@@ -52,13 +46,7 @@ def check_workbook(path: Path, most: int) -> None:
 
 
 def check_parquet(parquet: Any, path: Path, most: int) -> None:  # noqa: ANN401  # a module of an optional package
-    """Reject a Parquet file that does not fit when it is unpacked: a run or a dictionary can stand for any number of values.
-
-    Args:
-        parquet: pyarrow.parquet.
-        path: of the file.
-        most: bytes that all columns may have.
-    """
+    """Reject a Parquet file that does not fit when it is unpacked: a run or a dictionary can stand for any number of values."""
     meta = parquet.read_metadata(path)
     groups = [meta.row_group(place) for place in range(meta.num_row_groups)]
     columns = [group.column(place) for group in groups for place in range(group.num_columns)]

@@ -100,12 +100,7 @@ def check_column(name: str, values: NDArray[Any], most: int = 50) -> None:
 
 
 def check_finite(name: str, values: NDArray[Any]) -> None:
-    """Reject numbers that are infinite, or too large for their squares to be added up; missing ones pass.
-
-    Args:
-        name: of the column.
-        values: (n,) numbers.
-    """
+    """Reject numbers that are infinite, or too large for their squares to be added up; missing ones pass."""
     if values.dtype.kind not in "fO":
         return
     numbers = values if values.dtype.kind == "f" else as_numbers(values)

@@ -97,11 +97,7 @@ def _check_column(column: Column, table: Mapping[str, NDArray[Any]]) -> None:
 def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding:
     """Return how columns become numbers; constant ones too, since another site may know them otherwise.
 
-    Of a column of more texts the frequent ones are categories, and the others are none of them. No target is read.
-
-    Args:
-        columns: by name.
-        most: categories of a column of texts.
+    Of a column of more texts the `most` frequent ones are categories, and the others are none of them. No target is read.
     """
     refuse_all(refusals(columns, most))
     found: list[Column] = []
@@ -118,12 +114,7 @@ def frequent(counts: Counter[str], most: int = 50) -> dict[str, int]:
 
 
 def refusals(columns: Mapping[str, NDArray[Any]], most: int = 50) -> dict[str, str]:
-    """Return a sentence for each column that cannot be encoded.
-
-    Args:
-        columns: by name.
-        most: categories of a column of texts.
-    """
+    """Return a sentence for each column that cannot be encoded."""
     found: dict[str, str] = {}
     for name, values in columns.items():
         try:
@@ -135,12 +126,7 @@ def refusals(columns: Mapping[str, NDArray[Any]], most: int = 50) -> dict[str, s
 
 
 def refuse_all(sentences: Mapping[str, str], way_out: str | None = None) -> None:
-    """Reject columns, all in one list.
-
-    Args:
-        sentences: of each column.
-        way_out: the last line; the options of `mechlearn fit` that leave all out if None.
-    """
+    """Reject columns, all in one list that ends with a way out: the options that leave all out if None."""
     if not sentences:
         return
     first = next(iter(sentences.values()))
@@ -152,18 +138,14 @@ def refuse_all(sentences: Mapping[str, str], way_out: str | None = None) -> None
     raise ValueError(f"{len(sentences)} columns cannot be used as they are:\n{listed}\n{last}")
 
 
-def _dates(name: str) -> str:
-    return (
-        f"Columns should hold numbers or categories. Found dates in {name!r}. Give what matters of them, the hour, an age, the "
-        f"season, or leave the column out: --drop '{name}'."
-    )
-
-
 def _check_encodable(name: str, values: NDArray[Any], most: int) -> None:
     what = kind(values)
     counts = counted(values) if what == "texts" else Counter[str]()
     if what == "dates" or (counts and all(_DATE.match(text) for text in counts)):
-        raise ValueError(_dates(name))
+        raise ValueError(
+            f"Columns should hold numbers or categories. Found dates in {name!r}. Give what matters of them, the hour, an age, "
+            f"the season, or leave the column out: --drop '{name}'."
+        )
     if what == "others":
         found = type(values[~is_missing(values)][0]).__name__
         raise ValueError(f"Columns should hold numbers or texts. Found {found} in {name!r}. Leave it out: --drop '{name}'.")

@@ -24,6 +24,7 @@ from mechlearn.tables.reading_in.cells import (
 )
 from mechlearn.tables.reading_in.encoding import Encoding
 from mechlearn.tables.reading_in.sites import LEAST, nameless
+from mechlearn.tables.scores import auc
 
 FEW = 5
 """Rows of a class below which a note names the classes."""
@@ -52,7 +53,8 @@ def no_inputs(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list
     notes: list[str] = []
     for name, values in columns.items():
         drop = f"If it is known only when the target is, --drop '{name}'."
-        if _is_same(values, target) or _goes_with(_places(values), codes):
+        same = values.dtype.kind in "iuf" and target.dtype.kind in "iuf" and np.array_equal(values, target)
+        if same or _goes_with(_places(values), codes):
             notes.append(f"{name} says what the target is, value by value. {drop}")
         elif (told := _filled_only(values, target, codes)) or (told := _ranks(values, target, codes)):
             notes.append(f"{name} says what the target is: {told}. {drop}")
@@ -111,18 +113,12 @@ def _ranks(values: NDArray[Any], target: NDArray[Any], codes: NDArray[np.int64])
 
 def _auc(codes: NDArray[np.int64], numbers: Numbers) -> float:
     """The AUC of a column of numbers for two classes, whichever is the higher one."""
-    count = int(codes.sum())
-    above = float(rankdata(numbers)[codes == 1].sum()) - count * (count + 1) / 2
-    found = above / (count * (len(codes) - count))
+    found = auc(codes == 1, numbers)
     return max(found, 1 - found)
 
 
 FEW_CLASSES = 20
 """Values of a target up to which they are classes here."""
-
-
-def _is_same(values: NDArray[Any], target: NDArray[Any]) -> bool:
-    return values.dtype.kind in "iuf" and target.dtype.kind in "iuf" and np.array_equal(values, target)
 
 
 def _goes_with(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:

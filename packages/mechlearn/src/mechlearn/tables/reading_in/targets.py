@@ -15,14 +15,9 @@ CLASSED = "leave their rows out; if each is a class of its own, ask for classifi
 def check_target(
     target: NDArray[Any], name: str | None = None, task: Task | None = None, most: int = 50, gaps: bool = False
 ) -> None:
-    """Reject what cannot be predicted.
+    """Reject an (n,) target that cannot be predicted; with gaps it may be missing in some rows.
 
-    Args:
-        target: (n,) of each row.
-        name: of its column; "y" in sentences if None.
-        task: that is asked for; from the target if None.
-        most: different texts up to which they are classes rather than numbers with cells to mend (`check_column`).
-        gaps: whether it may be missing in some rows.
+    Without a task, up to `most` different texts are classes rather than numbers with cells to mend (`check_column`).
     """
     column, gone = name or "y", is_missing(target)
     if gone.all() or (gone.any() and not gaps):
@@ -68,9 +63,7 @@ def check_known(target: object) -> None:
 def target_codes(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tuple[Any, ...] | None]:
     """Return (n, K) a column of 0 and 1 for each class and the classes, or (n, 1) numbers and None.
 
-    Args:
-        target: (n,) of each row, none missing.
-        task: that is asked for; if None, up to 20 different whole numbers and all texts are classes.
+    Without a task, up to 20 different whole numbers and all texts are classes. None of the target's (n,) may be missing.
     """
     numeric = kind(target) == "numbers" and target.dtype.kind != "b"
     values = target.astype(np.float64) if numeric else target.astype(str)

@@ -23,10 +23,6 @@ def placeholders(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> l
 
     Far is farther from the nearest than nine tenths of the others are wide. A code repeats 7, 8 or 9, or is the only number
     below 0: a company's 10,000 is none. Nobody can tell a code from a measurement by this alone, so that nothing is changed.
-
-    Args:
-        columns: by name.
-        target: (n,) of each row.
     """
     named = [(name, f"empty these cells, or --drop '{name}'", values) for name, values in columns.items()]
     notes: list[str] = []
@@ -66,12 +62,8 @@ def _is_code(value: float, values: Numbers) -> bool:
 def units(columns: Mapping[str, NDArray[Any]], names: NDArray[Any]) -> list[str]:
     """Return a sentence for each column of numbers whose sites fall into groups of which no two have a value in common.
 
-    A site counts with `LEAST` rows and `DIFFERENT` values; its range leaves out a hundredth of its rows at each end. No site
-    is named: ranges say where to look.
-
-    Args:
-        columns: by name.
-        names: (n,) the site of each row.
+    A site counts with `LEAST` rows and `DIFFERENT` values; its range leaves out a hundredth of its rows at each end. No site is
+    named: ranges say where to look. `names` (n,) are the sites of the rows.
     """
     notes: list[str] = []
     places = [np.flatnonzero(names == name) for name in np.unique(names)]
@@ -114,13 +106,7 @@ def _groups(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, floa
 
 
 def spellings(encoding: Encoding, classes: tuple[Any, ...] | None, sites: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """Return sentences on categories and classes that differ in case or spaces only, and on sites that do.
-
-    Args:
-        encoding: of the columns.
-        classes: of the target.
-        sites: names.
-    """
+    """Return sentences on categories and classes that differ in case or spaces only, and on sites that do."""
     texts = [(f"Categories of {column.name}", column.categories or ()) for column in encoding.columns]
     texts.append(("Classes of the target", tuple(one for one in classes or () if isinstance(one, str))))
     notes = [note for what, names in texts for note in _alike(what, names)]

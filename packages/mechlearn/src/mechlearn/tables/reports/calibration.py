@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading_in import Numbers, Table
-from mechlearn.tables.transport.scores import slope_of
+from mechlearn.tables.scores import slope_of
 
 PARTS, FEW = 8, 20
 """Points of the curve; rows below which a slope is not said."""
@@ -51,9 +51,7 @@ def by_site(table: Table, pairs: Pairs) -> dict[str, Any]:
 def pairs_of(table: Table, prediction: Numbers) -> Pairs:
     """Return what was said of each row and what happened: of two classes the second, of more the one chosen.
 
-    Args:
-        table: with the target.
-        prediction: (n, K) probabilities, or numbers cut off at 0 and 1 in their place; NaN where a row was not judged.
+    A prediction (n, K) has probabilities, or numbers cut off at 0 and 1 in their place; NaN where a row was not judged.
     """
     if table.classes is None:
         return Pairs(prediction[:, 0], table.y[:, 0], "the target")

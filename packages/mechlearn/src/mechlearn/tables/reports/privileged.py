@@ -190,10 +190,6 @@ def encoded_steps(columns: Columns, steps: Sequence[Sequence[str]]) -> list[Numb
 
     The first columns of all steps are taken to be the same one at other times, and so on: where one of them has gaps all get
     the column that says so, and all get a column for each text that one of them holds.
-
-    Args:
-        columns: by name.
-        steps: names of each step's columns, as many in every one.
     """
     widths = [len(step) for step in steps]
     if len(set(widths)) > 1:

@@ -49,11 +49,7 @@ BESIDE_ONLY = (
 def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, apart: str | None = None) -> Answer:
     """Audit a table, compare candidates on held-out sites, and fit the one to use.
 
-    Args:
-        columns: by name, the target among them and the sites not.
-        sites: of each row.
-        question: what is asked.
-        apart: a site that has no part in anything but a last look.
+    The target is among the columns and the sites are not. A site set apart has no part in anything but a last look.
     """
     inputs = {name: values for name, values in columns.items() if name != question.target}
     target = columns[question.target]

@@ -13,12 +13,9 @@ from mechlearn.tables.saving.models import Stepping
 
 
 def skips_answer(recorded: Recorded, question: Question, ahead: int | None = None) -> Answer:
-    """Compare fixed and adaptive steps on trajectories; the one to use is kept as it was judged.
+    """Compare fixed and adaptive steps `ahead` frames ahead; the one to use is kept as it was judged.
 
-    Args:
-        recorded: the trajectories.
-        question: what is asked; of its fields `seed`, `budget`, `progress` and `parts` count here.
-        ahead: how many frames ahead a state is to be predicted.
+    Of the question's fields `seed`, `budget`, `progress` and `parts` count here.
     """
     check_trajectories(recorded.frames, ahead)  # refused before anything is timed
     # What there is time for depends on the machine and the hour: asked once, and kept.

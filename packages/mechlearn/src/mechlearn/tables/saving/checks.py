@@ -14,12 +14,7 @@ LONGEST = 100_000
 
 
 def parsed_card(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a card of which every entry has the type that it should have.
-
-    Args:
-        card: as JSON has it.
-        name: of the folder, for sentences.
-    """
+    """Return a folder's card, as JSON has it, if every entry has the type that it should have."""
     _check_texts(card, name)
     for key in ("weights", *(["estimator"] if "estimator" in card else [])):
         _expect(isinstance(card.get(key), str), f"have a digest of {key}", card.get(key), name)
@@ -48,12 +43,7 @@ def parsed_card(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def check_arrays(model: Model | Stepping, name: str) -> None:
-    """Reject weights that are not finite numbers of the shapes that the card asks for.
-
-    Args:
-        model: as it was read.
-        name: of the folder, for sentences.
-    """
+    """Reject weights of a folder that are not finite numbers of the shapes that the card asks for."""
     arrays = dict(model.arrays)
     for key, values in arrays.items():
         finite = values.dtype.kind in "fiu" and bool(np.isfinite(values).all())

@@ -128,14 +128,7 @@ class Stepping:
 
 
 def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, Any]) -> Model:
-    """Fit a candidate on all sites, to keep.
-
-    Args:
-        method: one of `SAVED`.
-        fold: with no site held out.
-        encoding: of the table's columns.
-        facts: for the card.
-    """
+    """Fit a candidate of `SAVED` on a fold with no site held out, to keep; the facts are the card's."""
     estimator = None
     if method == "pooled boosting":
         arrays, estimator = {}, boosted(fold.x, fold.y, fold.seed, fold.table.classes is not None)

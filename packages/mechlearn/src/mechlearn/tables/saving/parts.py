@@ -50,9 +50,7 @@ def _read(path: Path) -> Arrays | None:
         # The bytes first: of a file cut short NumPy leaves the handle open.
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        return None
-    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile):  # no result of ours: made again
+    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile):  # none, or no result of ours: made again
         return None
 
 

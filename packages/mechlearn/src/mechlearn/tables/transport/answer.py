@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mechlearn.tables.fitting import Task
+from mechlearn.tables.scores import NAMES
 from mechlearn.tables.transport.drop import Drop
 from mechlearn.tables.transport.evaluation import YARDSTICK, Failure
 from mechlearn.tables.transport.intervals import ALIKE, FEWEST, Interval, mean_over_sites
@@ -15,7 +16,6 @@ from mechlearn.tables.transport.labelled import Curve
 from mechlearn.tables.transport.methods import NAMES as METHODS
 from mechlearn.tables.transport.room import WORTH, Room
 from mechlearn.tables.transport.scored import Scored
-from mechlearn.tables.transport.scores import NAMES
 
 NOTHING = "There is nothing to win by training differently"
 """What is said where the room holds nothing worth it."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mechlearn.arguments import check_positive, check_whole
 from mechlearn.tables.fitting import Task
 from mechlearn.tables.reading_in import Table, one_dimensional, pooled, prepare, site_names
+from mechlearn.tables.scores import NAMES
 from mechlearn.tables.transport.answer import SiteMean, Transport
 from mechlearn.tables.transport.columns import notes_on_second_level, notes_on_units, second_level, unit_ratios
 from mechlearn.tables.transport.drop import drop
@@ -21,7 +22,6 @@ from mechlearn.tables.transport.learners import DEFAULT, own_learners, simple_le
 from mechlearn.tables.transport.plans import FULL, affordable, planned, processes, seconds_each, told_of
 from mechlearn.tables.transport.room import room
 from mechlearn.tables.transport.scored import scored
-from mechlearn.tables.transport.scores import NAMES
 
 
 class Effort(NamedTuple):

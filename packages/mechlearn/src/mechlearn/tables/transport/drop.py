@@ -93,12 +93,8 @@ class Drop:
 def drop(table: Table, sites: Sequence[int], said: Numbers, mixed: Numbers, generator: Generator) -> Drop | None:
     """Return the drop, or None where nothing was predicted.
 
-    Args:
-        table: prepared.
-        sites: that were left out.
-        said: predictions by what had not seen the row's site.
-        mixed: predictions by what had not seen the row.
-        generator: of the sites and rows that are read, where there are many.
+    What is said had not seen the row's site, and what is mixed not the row. The generator draws the sites and rows that are
+    read, where there are many.
     """
     design = Design.of(table)
     there, before = losses(table, said), losses(table, mixed)

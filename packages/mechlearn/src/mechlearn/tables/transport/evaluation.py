@@ -10,9 +10,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading_in import Table
+from mechlearn.tables.scores import error, score
 from mechlearn.tables.transport.folds import Rows, blocks, inner, of_rows
 from mechlearn.tables.transport.learners import Fit, Learner, tried
-from mechlearn.tables.transport.scores import error, score
 
 Prediction = NDArray[np.float64]
 """(n, K) probabilities, or (n,) numbers; NaN where there is none."""
@@ -76,10 +76,6 @@ class Trials:
             self.told()
         return found
 
-    def failed(self, name: str, fold: str, sentence: str) -> None:
-        """Keep what failed."""
-        self.failures.append(Failure(name, fold, sentence))
-
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -130,13 +126,7 @@ def merit(table: Table, rows: Rows, said: Prediction) -> float:
 
 
 def on_sites(trials: Trials, folds: Sequence[Sequence[int]], within: int = 3) -> Outcome:
-    """Hold out whole sites: settings and the yardstick are chosen on validation sites outside the fold's block.
-
-    Args:
-        trials: the table and its candidates.
-        folds: sites that are left out together.
-        within: validation folds.
-    """
+    """Hold out whole sites: settings and the yardstick are chosen on validation sites outside the fold's block."""
     table = trials.table
     asked = [np.flatnonzero(np.isin(table.site, fold)) for fold in folds]
     names = [[table.sites[site] for site in fold] for fold in folds]
@@ -171,7 +161,7 @@ def _held_out(trials: Trials, asked: Sequence[Rows], choices: Sequence[Choice], 
     said = {one.name: trials.empty() for one in learners}
     for (fold, one), found in zip(places, trials.made(fits), strict=True):
         if isinstance(found, str):
-            trials.failed(one.name, where[fold], found)
+            trials.failures.append(Failure(one.name, where[fold], found))
         else:
             said[one.name][asked[fold]] = found[0]
     return said
@@ -186,12 +176,8 @@ def _choices(
 ) -> list[Choice]:
     """Choose every candidate's setting, and the best simple one, once for the folds of each block, on the rows outside it.
 
-    Args:
-        trials: the table and its candidates.
-        asked: rows that each fold holds out.
-        parts: the folds of each block.
-        within: from rows outside a block to validation folds of them.
-        always: whether candidates with a single setting are validated, too: what the best one says unseen is needed.
+    `within` cuts these into validation folds. Candidates with a single setting are validated, too, where what the best one says
+    unseen is needed (`always`).
     """
     every = np.arange(len(trials.table.site))
     rest = [np.setdiff1d(every, np.concatenate([asked[fold] for fold in part])) for part in parts]

@@ -11,11 +11,11 @@ from numpy.random import Generator
 from scipy.special import expit, logit
 
 from mechlearn.tables.reading_in import SMALL, Scaling, Table
+from mechlearn.tables.scores import error, score
 from mechlearn.tables.transport.evaluation import YARDSTICK, Choice, Outcome, Prediction
 from mechlearn.tables.transport.folds import Rows
 from mechlearn.tables.transport.intervals import Interval, mean_over_sites
 from mechlearn.tables.transport.random_effects import WAYS, Prior, SiteRows, Way, effects, prior_of
-from mechlearn.tables.transport.scores import error, score
 
 SIZES = (5, 10, 20, 50)
 """Labelled rows."""
@@ -116,11 +116,6 @@ def labelled_rows(table: Table, outcome: Outcome, generator: Generator) -> Curve
 
     Variances between sites, and the way that is best for each number of rows, come from the sites outside the fold's block:
     there the best simple candidate's validated predictions are those of a model that had not seen the site.
-
-    Args:
-        table: prepared.
-        outcome: of folds of whole sites.
-        generator: of the labelled rows.
     """
     design = Design.of(table)
     places = [(site, place) for place, fold in enumerate(outcome.folds) for site in fold]
@@ -184,13 +179,10 @@ def _best(
             found.setdefault(key, []).append(relief)
     best: dict[int, str] = {}
     for size in SIZES:
-        sure = {way: np.mean(one) for way in WAYS if len(one := found.get((way, size), [])) > 2 and _surely(one)}
+        known = {way: one for way in WAYS if len(one := found.get((way, size), [])) > 2}
+        sure = {way: np.mean(one) for way, one in known.items() if np.mean(one) > np.std(one, ddof=1) / np.sqrt(len(one))}
         best[size] = max(sure, key=lambda way: sure[way]) if sure else NONE
     return best
-
-
-def _surely(reliefs: Sequence[float]) -> bool:
-    return bool(np.mean(reliefs) > np.std(reliefs, ddof=1) / np.sqrt(len(reliefs)))
 
 
 def _gains(

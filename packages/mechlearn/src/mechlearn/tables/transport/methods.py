@@ -63,10 +63,8 @@ class SiteLinear(_OfSites):
         model: Any = Ridge(alpha=10.0) if self.task == "regression" else LogisticRegression(C=0.1, max_iter=1000)
         model.fit(both, y)
         weights = np.atleast_2d(model.coef_)
-        self.coef_, self.intercept_ = (
-            weights[:, : x.shape[1]],
-            model.intercept_ + 10 * weights[:, x.shape[1] :] @ levels.mean(0),
-        )
+        self.coef_ = weights[:, : x.shape[1]]
+        self.intercept_ = model.intercept_ + 10 * weights[:, x.shape[1] :] @ levels.mean(0)
 
     def _outputs(self, x: Numbers) -> Numbers:
         found = x @ self.coef_.T + self.intercept_

@@ -89,9 +89,7 @@ def _posterior(rows: SiteRows, prior: Prior, start: Numbers | None = None, steps
 def prior_of(sites: Sequence[SiteRows], classes: bool) -> Prior:
     """Return the variances between sites, by maximum likelihood over those columns that are found to differ.
 
-    Args:
-        sites: rows of each, with predictions by what had not seen it; the first column of the design is 1.
-        classes: whether y is 0 and 1.
+    Predictions are by what had not seen the site, and the first column of the design is 1. Of classes y is 0 and 1.
     """
     noise = None if classes else max(1e-12, float(np.mean([(one.y - one.offset).var() for one in sites])))
     kept, start = _found_to_differ(sites, noise)

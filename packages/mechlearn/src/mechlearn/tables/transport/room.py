@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mechlearn.tables.reading_in import Table
-from mechlearn.tables.transport.evaluation import YARDSTICK, Outcome, Trials
+from mechlearn.tables.scores import score
+from mechlearn.tables.transport.evaluation import YARDSTICK, Failure, Outcome, Trials
 from mechlearn.tables.transport.folds import Rows, of_rows
 from mechlearn.tables.transport.intervals import Interval, mean_over_sites
 from mechlearn.tables.transport.learners import Fit
-from mechlearn.tables.transport.scores import score
 
 WORTH = 1.0
 """Points (hundredths of AUC or R squared) from which on a gain is worth it."""
@@ -53,16 +53,10 @@ class Room:
 
 
 def room(trials: Trials, outcome: Outcome, most: int = MOST, weights: Sequence[int] = WEIGHTS) -> Room | None:
-    """Return the room, or None where it is known at no site.
+    """Return the room, or None where it is known at no site; of many sites `most`, drawn at random, are asked.
 
-    Each site's own rows are cross-fitted in folds: those outside the fold join the pool, as often as is best on average at the
-    *other* sites (never, too), and what is trained so predicts the fold.
-
-    Args:
-        trials: the table and its candidates.
-        outcome: of folds of whole sites, with the yardstick's choice for each.
-        most: sites that are asked.
-        weights: how often the site's own rows may count.
+    Each site's own rows are cross-fitted in folds: those outside the fold join the pool, as often (of the weights) as is best
+    on average at the *other* sites (never, too), and what is trained so predicts the fold.
     """
     table = trials.table
     places = [(site, place) for place, fold in enumerate(outcome.folds) for site in fold]
@@ -77,7 +71,7 @@ def room(trials: Trials, outcome: Outcome, most: int = MOST, weights: Sequence[i
     fits = [_with_own(table, outcome, place, weight, (rows[site], fold)) for site, place, weight, fold in added]
     for (site, place, weight, fold), found in zip(added, trials.made(fits), strict=True):
         if isinstance(found, str):
-            trials.failed(outcome.choices[place].best, f"with rows of site {table.sites[site]}", found)
+            trials.failures.append(Failure(outcome.choices[place].best, f"with rows of site {table.sites[site]}", found))
         else:
             said[site, weight][fold] = found[0]
     gains: dict[str, list[float]] = {}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mechlearn.tables.reading_in import Table
+from mechlearn.tables.scores import RANGES, balanced_accuracy, calibration_slope, error, score
 from mechlearn.tables.transport.evaluation import Prediction
 from mechlearn.tables.transport.intervals import Interval, mean_over_sites, next_site
-from mechlearn.tables.transport.scores import RANGES, balanced_accuracy, calibration_slope, error, score
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +67,7 @@ class Scored:
 
 
 def scored(table: Table, sites: Sequence[int], said: Prediction, mixed: Prediction) -> Scored:
-    """Return the scores of predictions.
-
-    Args:
-        table: prepared.
-        sites: that were left out.
-        said: by what had not seen the row's site.
-        mixed: by what had not seen the row.
-    """
+    """Return the scores at left-out sites; what is said had not seen the row's site, and what is mixed not the row."""
     rows = {table.sites[site]: np.flatnonzero(table.site == site) for site in sites}
     scores = {name: score(table.labels[own], said[own]) for name, own in rows.items()}
     errors = {name: _finite(error(table.labels[own], said[own])) for name, own in rows.items()}

@@ -19,12 +19,7 @@ LEFT, RIGHT = 160, 620
 
 
 def sites_page(found: Transport, facts: Mapping[str, Any]) -> str:
-    """Return the report's HTML.
-
-    Args:
-        found: the answer.
-        facts: `target`, `command`, and `features` of the audit.
-    """
+    """Return the report's HTML, from an answer and its `target`, `command`, and `features` of the audit."""
     shown = _shown(found)
     sentences = found.sentences
     return template("sites.html.jinja").render(

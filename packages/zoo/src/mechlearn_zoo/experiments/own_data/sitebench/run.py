@@ -16,12 +16,12 @@ from numpy.random import Generator
 
 from claimlab import Preset, Row, check_limits, part
 from mechlearn.tables.reading_in import prepare
+from mechlearn.tables.scores import score
 from mechlearn.tables.transport import DEFAULT, Transport, transport
 from mechlearn.tables.transport.evaluation import YARDSTICK, Trials, on_sites
 from mechlearn.tables.transport.labelled import labelled_rows
 from mechlearn.tables.transport.learners import simple_learners
 from mechlearn.tables.transport.room import room
-from mechlearn.tables.transport.scores import score
 from mechlearn_zoo.experiments.own_data.sitebench.tables import KEPT_BACK, PLANTED, TABLES, Rows, natural, planted
 
 ASKED, LABELLED, FURTHER = 12, 20, 30

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mechlearn.tables.transport.scores import error, score
+from mechlearn.tables.scores import error, score
 from transport_oracles import auc_by_pairs, r_squared
 
 

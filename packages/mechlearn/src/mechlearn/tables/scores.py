@@ -32,7 +32,7 @@ def score(labels: NDArray[Any], prediction: NDArray[np.float64]) -> float | None
     if len(present) < 2:
         return None
     asked = [1] if prediction.shape[1] == 2 else present.tolist()
-    return float(np.mean([_auc(labels == one, prediction[:, one]) for one in asked]))
+    return float(np.mean([auc(labels == one, prediction[:, one]) for one in asked]))
 
 
 def error(labels: NDArray[Any], prediction: NDArray[np.float64]) -> float:
@@ -95,7 +95,8 @@ def slope_of(said: NDArray[np.float64], found: NDArray[Any], classes: bool) -> f
     return None
 
 
-def _auc(positive: NDArray[np.bool_], said: NDArray[np.float64]) -> float:
+def auc(positive: NDArray[np.bool_], said: NDArray[np.float64]) -> float:
+    """Return how often a positive row has the larger number than one that is not; a half where they are equal."""
     count = int(positive.sum())
     above = float(rankdata(said)[positive].sum()) - count * (count + 1) / 2
     return above / (count * (len(positive) - count))
