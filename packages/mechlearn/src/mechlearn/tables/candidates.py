@@ -28,6 +28,7 @@ from mechlearn.tables.training_rules.penalties import fishr, group_dro, irm, pen
 
 RATES, DECAYS, STRENGTHS = (0.01, 0.03, 0.003), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 THRESHOLDS = (0.8, 1.0)
+TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
 AVERAGING = tuple(Configuration(rate, decay) for rate in RATES for decay in DECAYS)
 MASKED = tuple(Configuration(rate, 0.1, threshold) for rate in RATES for threshold in THRESHOLDS)
 """The networks' configurations: six for every way to train, the first ones first where there is time for fewer."""

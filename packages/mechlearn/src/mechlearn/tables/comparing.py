@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.arguments import check_one_of
-from mechlearn.tables.candidates import CANDIDATES, NETWORKS, PEERS, SIMPLE, Candidate, Fold
+from mechlearn.tables.candidates import CANDIDATES, NETWORKS, PEERS, SIMPLE, TRAINING, Candidate, Fold
 from mechlearn.tables.disagreement import SHARED, Disagreement, audit
 from mechlearn.tables.fitting import Task, Training
 from mechlearn.tables.reading_in import Doubt, Numbers, Table, prepare
@@ -30,7 +30,6 @@ SETTINGS, PILOT = (6, 2, 1), 5
 ALWAYS = ("pooled linear", "pooled network")
 POOLED = ("pooled linear", "pooled boosting", "pooled network")
 UNIT: dict[Task, str] = {task: f"{names[0]} in points" for task, names in NAMES.items()}
-TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
 
 
 @dataclass(frozen=True, eq=False)

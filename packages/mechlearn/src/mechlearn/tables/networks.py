@@ -63,14 +63,12 @@ class Architecture:
 
     def trained(self, params: Params) -> list[nn.Module]:
         """Return the members as modules on the CPU, in evaluation mode."""
-        return [self._with(member) for member in _members(params)]
-
-    def _with(self, member: Params) -> nn.Module:
-        alone = copy.deepcopy(self.module)
+        found = [copy.deepcopy(self.module) for _ in _members(params)]
         with torch.no_grad():
-            for name, values in member.items():
-                alone.get_parameter(name).copy_(values)
-        return alone.cpu().eval()
+            for module, member in zip(found, _members(params), strict=True):
+                for name, values in member.items():
+                    module.get_parameter(name).copy_(values)
+        return [module.cpu().eval() for module in found]
 
 
 def _members(params: Params) -> list[Params]:

@@ -6,11 +6,11 @@ import pytest
 from scipy.special import softmax
 
 from mechlearn.nn.saving import sha256
-from mechlearn.tables.candidates import NETWORKS, Fold, linear_model
+from mechlearn.tables.candidates import CANDIDATES, NETWORKS, Fold, linear_model
 from mechlearn.tables.fitting import Training, outputs
 from mechlearn.tables.forecasts.forecaster import SkipForecaster
 from mechlearn.tables.reading_in import Encoding, Scaling, columns_of, encoding_of, prepare
-from mechlearn.tables.saving import SAVED, Stepping, load, model_of, models, save
+from mechlearn.tables.saving import Stepping, load, model_of, models, save
 from mechlearn.tables.saving.cards import sealed
 from site_tables import regression, shortcut
 
@@ -26,7 +26,7 @@ def kept(method, table):
 trees = pytest.param("pooled boosting", marks=pytest.mark.extra("integrations", "skops"))
 
 
-@pytest.mark.parametrize("method", [*(name for name in SAVED if name != "pooled boosting"), trees])
+@pytest.mark.parametrize("method", [*(name for name in CANDIDATES if name != "pooled boosting"), trees])
 @pytest.mark.parametrize("made", [shortcut, regression])
 def test_what_is_saved_predicts_the_same(tmp_path, method, made):
     table = made(sites=4, rows=30)

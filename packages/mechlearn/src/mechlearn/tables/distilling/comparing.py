@@ -81,12 +81,8 @@ class Asked:
 class Given(NamedTuple):
     """Rows to learn from.
 
-    Attributes:
-        inputs: how x was standardised.
-        y: (n, K) one column of 0 and 1 a class, or numbers.
-        steps: (n, Q) standardised privileged columns of each step in time.
-        target: how numbers are standardised for networks.
-        lessons: standardised rows, as networks and folds take them.
+    Privileged columns are (n, Q) of each step in time, standardised as networks and folds take the lessons; y (n, K), one
+    column of 0 and 1 a class or numbers, is in its own units. A target's scaling is of numbers only.
     """
 
     inputs: Scaling

@@ -91,12 +91,9 @@ class Lessons:
 class Learnt(NamedTuple):
     """What training made.
 
-    Attributes:
-        layers: `0.weight` (F, U, J), `0.bias` (F, U), `2.weight` and so on, of the fold models, ReLU between them.
-        outside: (n, K) what each row's own fold model says of it, the one that was not trained on it (but stopped by it):
-            probabilities, or numbers.
-        history: mean loss on the folds left out, look by look.
-        chosen: what was chosen, in words.
+    Layers are `0.weight` (F, U, J), `0.bias` (F, U), `2.weight` and so on, of the fold models, ReLU between them. Outside are
+    (n, K) probabilities or numbers that each row's own fold model says, which was not trained on it, but stopped by it. The
+    history is of the mean loss on the folds left out.
     """
 
     layers: Mapping[str, Numbers]
@@ -186,13 +183,9 @@ def _learnt(
     layers = {name: values[members].double().cpu().numpy() for name, values in found.params.items()}
     layers = {name: values if name.startswith("0") else values[:, : lessons.y.shape[1]] for name, values in layers.items()}
     outside = outside_of(layers, lessons.x, lessons.folds, lessons.task)
-    return Learnt(layers, outside, found.history[:, members].mean(1).cpu().numpy(), words(configurations[best]))
-
-
-def words(configuration: Configuration) -> str:
-    """Return a configuration in words."""
-    strength = f", strength {configuration.strength:g}" if configuration.strength else ""
-    return f"rate {configuration.rate:g}, decay {configuration.decay:g}{strength}"
+    chosen = configurations[best]
+    words = f"rate {chosen.rate:g}, decay {chosen.decay:g}{f', strength {chosen.strength:g}' if chosen.strength else ''}"
+    return Learnt(layers, outside, found.history[:, members].mean(1).cpu().numpy(), words)
 
 
 class _Rows:

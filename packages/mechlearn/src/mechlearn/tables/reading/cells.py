@@ -20,13 +20,7 @@ _DAY = len("2026-01-31")
 
 
 class Decimals(NamedTuple):
-    """Cells whose decimals are written with points.
-
-    Attributes:
-        cells: of each column; as they stand, where they are no numbers, or unclear.
-        commas: columns in which commas became points.
-        unclear: columns of numbers that can be read two ways, each with the sentence that refuses it.
-    """
+    """Columns with points for decimals, those in which commas became points, and why others can be read two ways."""
 
     cells: dict[str, list[str]]
     commas: list[str]

@@ -30,14 +30,7 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, TypeErr
 
 
 class Piece(NamedTuple):
-    """Rows of a CSV or TSV file.
-
-    Attributes:
-        names: of the columns.
-        rows: cells, as many as names in each.
-        lines: of the file on which each row begins, from 1; blank lines count.
-        mark: what parts the cells of a line.
-    """
+    """Rows of a CSV or TSV file: cells, as many as names in each, and the lines on which they begin, from 1."""
 
     names: list[str]
     rows: list[list[str]]
@@ -51,13 +44,7 @@ class Piece(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A table that was read.
-
-    Attributes:
-        columns: by name.
-        notes: sentences on how it was read, where the file left a choice.
-        unclear: of columns whose numbers can be read two ways the sentences that refuse them; here they are texts.
-    """
+    """A table that was read, with notes on how; texts whose numbers can be read two ways are `unclear`, each with a refusal."""
 
     columns: dict[str, NDArray[Any]]
     notes: list[str]

@@ -20,13 +20,7 @@ UNEVEN = 1.5
 
 
 class Recorded(NamedTuple):
-    """Trajectories of a file.
-
-    Attributes:
-        names: of the features.
-        frames: (T, D) each.
-        notes: what was left out, in sentences.
-    """
+    """Trajectories of a file: the features' names, frames (T, D) each, and sentences on what was left out."""
 
     names: tuple[str, ...]
     frames: list[NDArray[np.float64]]

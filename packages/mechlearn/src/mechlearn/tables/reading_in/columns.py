@@ -77,7 +77,12 @@ def _array(values: Any) -> NDArray[Any]:  # noqa: ANN401
     the text "nan" of a gap in a list of texts, and show what a mask hides.
     """
     if isinstance(values, np.ma.MaskedArray):
-        return _hidden(values)
+        masked: Any = values
+        if masked.dtype.kind == "f":
+            return masked.filled(np.nan)
+        found: NDArray[Any] = masked.data.astype(object)
+        found[np.ma.getmaskarray(masked)] = None
+        return found
     if hasattr(values, "isna") and not isinstance(values.dtype, np.dtype):  # a type of pandas' own
         return np.asarray(values.astype(object) if bool(np.any(values.isna())) or hasattr(values.dtype, "tz") else values)
     if hasattr(values, "to_pylist"):  # Arrow's
@@ -90,14 +95,6 @@ def _array(values: Any) -> NDArray[Any]:  # noqa: ANN401
         values = np.array(values.to_list(), dtype=object) if values.null_count() else values
     texts = not hasattr(values, "dtype") and any(isinstance(value, str) for value in values)
     return np.asarray(values, dtype=object if texts else None)
-
-
-def _hidden(masked: Any) -> NDArray[Any]:  # noqa: ANN401  # a masked array
-    if masked.dtype.kind == "f":
-        return masked.filled(np.nan)
-    found = masked.data.astype(object)
-    found[np.ma.getmaskarray(masked)] = None
-    return found
 
 
 def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401

@@ -20,10 +20,8 @@ CHOSEN = "the class chosen being right"
 class Pairs(NamedTuple):
     """What was said, and what happened.
 
-    Attributes:
-        said: (n,) probability of the event, or the predicted number; NaN where a row was not judged.
-        found: (n,) 1 where the event happened, or the number.
-        event: of what, in words.
+    Both are (n,): the probability of an event and 1 where it happened, or numbers; what was said is NaN where a row was not
+    judged. The event is in words.
     """
 
     said: Numbers

@@ -42,13 +42,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What came out.
-
-    Attributes:
-        facts: of the report, plain values.
-        verdict: the one to go by.
-        model: the one to keep.
-    """
+    """What came out: the report's facts, plain values, the verdict to go by, and the model to keep."""
 
     facts: Mapping[str, Any]
     verdict: Verdict

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechlearn.tables.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold, Recipe, weighed
-from mechlearn.tables.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
+from mechlearn.tables.candidates import CANDIDATES, PEERS, SIMPLE, TRAINING, Candidate, Fold, Recipe, weighed
+from mechlearn.tables.comparing import POOLED, UNIT, Comparison, chosen, compare_table
 from mechlearn.tables.disagreement import Disagreement
 from mechlearn.tables.reading_in import (
     LEAST,

@@ -18,9 +18,6 @@ from scipy.special import softmax
 from mechlearn.tables.candidates import NETWORKS, Fold, boosted, linear_model, probabilities
 from mechlearn.tables.reading_in import Encoding, Numbers, Scaling, Table, as_numbers
 
-SAVED = ("pooled linear", "pooled boosting", "pooled network", "screening", "AND-mask", "Cochran's Q")
-"""Candidates that can be kept; boosting with skops."""
-
 FAR = 20.0
 """Training spreads from the training mean beyond which a number is perhaps in another unit, or a code."""
 
@@ -128,7 +125,7 @@ class Stepping:
 
 
 def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, Any]) -> Model:
-    """Fit a candidate of `SAVED` on a fold with no site held out, to keep; the facts are the card's."""
+    """Fit one of `CANDIDATES` on a fold with no site held out, to keep; the facts are the card's."""
     estimator = None
     if method == "pooled boosting":
         arrays, estimator = {}, boosted(fold.x, fold.y, fold.seed, fold.table.classes is not None)

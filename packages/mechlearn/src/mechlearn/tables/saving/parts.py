@@ -18,12 +18,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(eq=False)
 class Parts:
-    """A folder of results. Whoever gives it answers for it that all of them belong to one question.
-
-    Args:
-        folder: where they are; None to keep nothing.
-        found: how many were there.
-    """
+    """A folder of results, None to keep nothing; whoever gives it answers for it that all of them belong to one question."""
 
     folder: Path | None
     found: int = 0

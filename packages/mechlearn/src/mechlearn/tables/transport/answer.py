@@ -22,14 +22,7 @@ NOTHING = "There is nothing to win by training differently"
 
 
 class SiteMean(NamedTuple):
-    """A site's mean target, or share of a class, and what the best simple candidate predicted without it.
-
-    Attributes:
-        name: of the site.
-        rows: how many there are.
-        said: predicted; NaN where it failed.
-        found: observed.
-    """
+    """A site's mean target, or share of a class, and what the best simple candidate said without it; NaN where it failed."""
 
     name: str
     rows: int

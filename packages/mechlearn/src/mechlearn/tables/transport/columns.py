@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading_in import SMALL, Table, listed
+from mechlearn.tables.transport.folds import held_out
 
 FACTORS = {
     10.0: "", 100.0: "", 1000.0: "", 1e4: "", 1e6: "", 60.0: "minutes and seconds, or hours and minutes",
@@ -22,14 +23,7 @@ FEWEST, UNSURE = 4, float(np.log(2.5))
 
 
 class Ratio(NamedTuple):
-    """A column in another unit at some sites, perhaps.
-
-    Attributes:
-        column: its name.
-        sites: where its values are others.
-        measured: how many times what they are elsewhere.
-        factors: of `FACTORS` the ones that this may be, the nearest first.
-    """
+    """A column that is so many times larger at some sites, and those of `FACTORS` that this may be, the nearest first."""
 
     column: str
     sites: tuple[str, ...]
@@ -60,7 +54,7 @@ def unit_ratios(table: Table) -> list[Ratio]:
     A site is its median logarithm. Both groups are narrower than half of the distance between them, which the factor explains
     within three standard errors and an eighth.
     """
-    sites = [site for site, name in enumerate(table.sites) if name != SMALL]
+    sites = held_out(table)
     found: list[Ratio] = []
     if len(sites) < FEWEST:
         return found

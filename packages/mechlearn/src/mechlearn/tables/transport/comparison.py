@@ -38,12 +38,6 @@ class Effort(NamedTuple):
     jobs: int | None = 1
     progress: Callable[[int, int], None] | None = None
 
-    def checked(self) -> "Effort":
-        """Return it, if it can be."""
-        if self.budget is not None:
-            check_positive("budget", self.budget)
-        return self
-
 
 EVERYTHING = Effort()
 
@@ -104,7 +98,9 @@ def transport_table(
     frame: Any = None,  # noqa: ANN401  # of pandas
 ) -> Transport:
     """Ask a prepared table; the arguments are those of `transport`, and a frame with the table's rows in its order."""
-    sites, effort = held_out(table), effort.checked()
+    if effort.budget is not None:
+        check_positive("budget", effort.budget)
+    sites = held_out(table)
     undefined = _undefined(table, sites)
     places, *streams = [np.random.default_rng([seed, place]) for place in range(6)]
     simples, own = simple_learners(simple, table.task, seed % 2**32), own_learners(candidates, table.task, seed % 2**32)

@@ -41,10 +41,8 @@ PARTS = ("base rate", "inputs", "relation")
 class Column(NamedTuple):
     """What one column has to do with the drop.
 
-    Attributes:
-        name: of it.
-        inputs: mean over sites of what P loses more where its rows are weighted to have Q's values of this column alone.
-        relation: mean over sites of what Q loses less with a slope of this column of its own; 0 where no slope differs.
+    The inputs' part is the mean over sites of what P loses more where its rows are weighted to have Q's values of this column
+    alone. The relation's is that of what Q loses less with a slope of this column of its own; 0 where no slope differs.
     """
 
     name: str

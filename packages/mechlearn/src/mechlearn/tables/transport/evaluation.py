@@ -20,13 +20,7 @@ Prediction = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Failure:
-    """A candidate that could not be fitted on a fold, or could not predict there; the others go on.
-
-    Attributes:
-        candidate: its name.
-        fold: what was held out.
-        sentence: of the error.
-    """
+    """A candidate that could not be fitted without a fold, or could not predict it, and why; the others go on."""
 
     candidate: str
     fold: str
@@ -94,13 +88,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What folds gave.
-
-    Attributes:
-        predictions: of each candidate, by what had not seen the rows.
-        folds: the sites of each fold of sites; none for random folds.
-        choices: of each fold.
-    """
+    """What folds gave: predictions of each candidate that had not seen the rows, the sites of each fold, and its choices."""
 
     predictions: dict[str, Prediction]
     folds: Sequence[Sequence[int]]

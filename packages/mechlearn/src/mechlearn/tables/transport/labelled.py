@@ -71,12 +71,7 @@ class Curve:
 
 
 class Design(NamedTuple):
-    """Rows as the random effects see them: for each output (a class, or the number) the pooled model and the labels.
-
-    Attributes:
-        table: prepared.
-        x: (n, J) standardised inputs, 0 where one is missing.
-    """
+    """Rows as the random effects see them: a table's inputs (n, J), standardised, 0 where one is missing."""
 
     table: Table
     x: Prediction

@@ -12,14 +12,11 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from mechlearn.tables.candidates import NETWORKS, Candidate, Fold, network, screening
-from mechlearn.tables.fitting import Task, Training
+from mechlearn.tables.candidates import NETWORKS, TRAINING, Candidate, Fold, network, screening
+from mechlearn.tables.fitting import Task
 from mechlearn.tables.reading_in import Scaling, Table
 
 Numbers = NDArray[np.float64]
-
-TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
-"""Of the networks."""
 
 MOST = 6
 """Settings of a network."""
@@ -103,14 +100,7 @@ def independent(x: Numbers) -> NDArray[np.int64]:
 
 
 class Compared(BaseEstimator):
-    """A candidate of `mechlearn fit agreement`, trained anew when it is asked, on the training rows only.
-
-    Args:
-        name: of it.
-        task: "classification" or "regression".
-        seed: of everything random.
-        settings: of a network at most.
-    """
+    """A candidate of `mechlearn fit agreement`, trained anew when it is asked, on the training rows only."""
 
     def __init__(self, name: Any = "AND-mask", task: Any = "classification", seed: Any = 0, settings: Any = MOST) -> None:  # noqa: ANN401
         self.name = name

@@ -29,13 +29,7 @@ ROUNDS, NEWTON, COLUMNS, DOUBT = 20, 12, 20, 0.05
 
 
 class SiteRows(NamedTuple):
-    """Rows of one site.
-
-    Attributes:
-        z: (n, C) a design.
-        offset: (n,) what the pooled model says: logits, or numbers.
-        y: (n,) 0 or 1, or numbers.
-    """
+    """Rows of one site: a design (n, C), what the pooled model says (n,), logits or numbers, and y (n,), 0 or 1, or numbers."""
 
     z: Numbers
     offset: Numbers
@@ -43,12 +37,7 @@ class SiteRows(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """How sites differ.
-
-    Attributes:
-        variances: (C,) of the effects; 0 for none.
-        noise: variance of a number about its mean; None for classes.
-    """
+    """How sites differ: variances (C,) of the effects, 0 for none, and of a number about its mean; no noise for classes."""
 
     variances: Numbers
     noise: float | None

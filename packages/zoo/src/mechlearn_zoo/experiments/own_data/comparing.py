@@ -12,8 +12,8 @@ import numpy as np
 from annotated_types import Ge
 
 from claimlab import Limited, Row
-from mechlearn.tables.candidates import Candidate, Fold
-from mechlearn.tables.comparing import TRAINING, compare_table, named
+from mechlearn.tables.candidates import TRAINING, Candidate, Fold
+from mechlearn.tables.comparing import compare_table, named
 from mechlearn.tables.disagreement import screened_columns
 from mechlearn.tables.distilling import students
 from mechlearn.tables.distilling.meta import WARM, Form, ldt, warm_ldt
