@@ -8,8 +8,6 @@ and `fit` would train on the pool without a word. So `fit` without groups warns,
 >>> model = AgreementClassifier().set_fit_request(groups=True)
 >>> sklearn.set_config(enable_metadata_routing=False)  # as it was
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 import warnings
 from collections.abc import Sequence

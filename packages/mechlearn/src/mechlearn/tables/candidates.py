@@ -3,8 +3,6 @@
 Six configurations each (boosting has one). Networks choose by the loss on held-out *training* sites and give the mean of the
 chosen configuration's fold models; the linear model chooses its strength there and is fitted again.
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 import functools
 from collections.abc import Callable

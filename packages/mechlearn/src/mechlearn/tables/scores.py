@@ -1,6 +1,4 @@
 """Scores that people know, of predictions at one site: AUC and log loss, or R squared and RMSE."""
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from typing import Any
 

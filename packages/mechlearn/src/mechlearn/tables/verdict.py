@@ -6,8 +6,6 @@ or Brier score). It is *as good* where the interval lies within two points, and 
 *cannot tell*. Below six sites there is no interval, and one cannot tell unless there are three at least and all agree by more
 than two points: two agree by chance half of the time. A point is a hundredth, of AUC or of R squared.
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 import itertools
 from collections.abc import Mapping, Sequence

@@ -21,8 +21,6 @@ from mechlearn.cli.common import (
     whole_number,
     write_text,
 )
-from mechlearn.cli.fit.inputs import ask, check_names, question_of
-from mechlearn.cli.fit.output import content_of, say
 
 SENTENCE = "ask data of your own: will a model survive the next site, and what helps"
 """What the command does."""
@@ -116,14 +114,16 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         importlib.import_module("sklearn")  # an extra's
     except ImportError as error:
         raise CommandError("mechlearn fit needs scikit-learn. Found none. Run: pip install 'mechlearn[tables]'.") from error
+    start = time.perf_counter()
     if options.kind == "sites":
-        from mechlearn.cli.fit.sites import answer_sites  # noqa: PLC0415
+        from mechlearn.cli.fit.sites import answer_sites  # noqa: PLC0415  # PyTorch is needed from here on only
 
-        return answer_sites(options)
-    from mechlearn.cli.fit.page import answer_page  # noqa: PLC0415  # needed from here on only
+        return answer_sites(options, start)
+    from mechlearn.cli.fit.inputs import ask, check_names, question_of  # noqa: PLC0415
+    from mechlearn.cli.fit.output import content_of, say  # noqa: PLC0415
+    from mechlearn.cli.fit.page import answer_page  # noqa: PLC0415
     from mechlearn.tables.saving import save  # noqa: PLC0415
 
-    start = time.perf_counter()
     folder = options.out or OUT / f"fit-{options.file.stem}"
     asked = question_of(options)
     try:

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mechlearn.cli.fit.output import in_order, teller
-
-if TYPE_CHECKING:
-    from mechlearn.tables.reports import Answer, Question
+from mechlearn.tables.reading import column, digest, read_part, read_trajectories
+from mechlearn.tables.reading_in import Doubt, check_target, is_missing, nearest, refusals, refuse_all
+from mechlearn.tables.reports import Answer, Question, agreement_answer, distill_answer, skips_answer
+from mechlearn.tables.saving.parts import Parts
 
 CODE = """from mechlearn.agreement import Agreement, AndMask
 
@@ -49,10 +50,6 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     The folder's `parts` keep what is there already when the same command is given again: the same data, options, versions and
     source of mechlearn. Anything else has parts of its own.
     """
-    from mechlearn.tables.reading import digest, read_trajectories  # noqa: PLC0415
-    from mechlearn.tables.reports import Question, skips_answer  # noqa: PLC0415  # needed from here on only
-    from mechlearn.tables.saving.parts import Parts  # noqa: PLC0415
-
     data = digest(options.file)
     parts = Parts(folder / "parts" / _key(options, data))
     progress = None if options.json or not sys.stderr.isatty() else teller(parts)
@@ -72,8 +69,6 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
 
 def check_names(options: argparse.Namespace) -> None:
     """Reject a file that is not there or cannot be read, and columns that it does not have, as `ask` does."""
-    from mechlearn.tables.reading import column, read_part, read_trajectories  # noqa: PLC0415
-
     if options.kind == "skips":
         read_trajectories(options.file, options.trajectory, options.time)
         return
@@ -106,8 +101,6 @@ def _source() -> str:
 
 def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Return a table's columns without those to drop and, if asked, without rows that have no target, and notes on both."""
-    from mechlearn.tables.reading import column, read_part  # noqa: PLC0415
-
     loaded = read_part(options.file, (options.environment,) if options.environment else (), options.target)
     columns, notes = loaded.columns, loaded.notes
     column(columns, options.target)
@@ -126,8 +119,6 @@ def columns_of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[s
 
 def _refuse(columns: Mapping[str, Any], unclear: Mapping[str, str], options: argparse.Namespace) -> None:
     """Reject all that cannot be used, target and inputs, in one list with the command that continues without it."""
-    from mechlearn.tables.reading_in import check_target, is_missing, refusals, refuse_all  # noqa: PLC0415
-
     named, target = (options.target, options.environment), columns[options.target]
     clear = {name: values for name, values in columns.items() if name not in named and name not in unclear}
     refused = {**refusals(clear), **unclear}
@@ -147,10 +138,6 @@ def _refuse(columns: Mapping[str, Any], unclear: Mapping[str, str], options: arg
 
 
 def _of_table(options: argparse.Namespace, question: Question) -> Answer:
-    from mechlearn.tables.reading import column  # noqa: PLC0415
-    from mechlearn.tables.reading_in import check_target  # noqa: PLC0415
-    from mechlearn.tables.reports import agreement_answer, distill_answer  # noqa: PLC0415
-
     columns, notes = columns_of_file(options)
     if options.kind == "agreement":
         sites = column(columns, options.environment)
@@ -168,8 +155,6 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
 
 def _labelled(columns: dict[str, Any], options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Rows whose target is known, and what was left out; cells are checked before, as data rows in sentences are the file's."""
-    from mechlearn.tables.reading_in import Doubt, check_target, is_missing  # noqa: PLC0415
-
     target = columns[options.target]
     check_target(target, options.target, options.task, gaps=True)
     known = ~is_missing(target)
@@ -188,8 +173,6 @@ def _noted(answer: Answer, notes: list[str]) -> Answer:
 
 def _matching(pattern: str, columns: Mapping[str, Any], target: str, environment: str | None = None) -> list[str]:
     """Columns that a pattern means: of those that it matches not the ones that the command names elsewhere."""
-    from mechlearn.tables.reading_in import nearest  # noqa: PLC0415
-
     others = [name for name in columns if name not in (target, environment)]
     found = [pattern] if pattern in others else fnmatch.filter(others, pattern)  # names, too, have brackets
     if not found and environment is not None and (pattern == environment or fnmatch.fnmatch(environment, pattern)):

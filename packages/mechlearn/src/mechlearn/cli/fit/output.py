@@ -7,14 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mechlearn.cli.common import plain, shown
-
-if TYPE_CHECKING:
-    from mechlearn.tables.reports import Answer
-    from mechlearn.tables.saving.parts import Parts
-
+from mechlearn.tables.reading_in import Doubt
+from mechlearn.tables.reports import Answer
+from mechlearn.tables.saving.parts import Parts
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
@@ -91,8 +89,6 @@ def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
 
 def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     """Print the verdict, what to do, notes on what the table may not be meant to hold, and a line for each candidate."""
-    from mechlearn.tables.reading_in import Doubt  # noqa: PLC0415  # needed from here on only
-
     doubts = (note for note in answer.facts["notes"] if isinstance(note, Doubt))
     for sentence in (answer.facts["sentence"], *answer.facts["advice"], *doubts):
         print(plain(sentence))

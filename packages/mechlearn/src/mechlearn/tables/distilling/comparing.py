@@ -4,8 +4,6 @@ Closed forms choose their strengths by cross-validation, networks have six confi
 inner folds; nothing of a held-out row is seen, not its scale either. Classes weigh what they are, and the verdict is drawn on
 AUC or R squared, so that no threshold has a say.
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ The default is the vote over closed-form teachers (`mechlearn.distill.closed_for
 columns is always beside it: `report_`, `gain_`, and the sentence that `fit` prints when `verbose` is set. Networks are taught
 where a name asks for it; without privileged columns they are the network alone.
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from dataclasses import replace
 from typing import Any, Literal, cast

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
-from scipy.special import softmax  # pyright: ignore[reportMissingTypeStubs]  # it has none
+from scipy.special import softmax
 from torch import Tensor
 
 from mechlearn.params import Params

@@ -1,6 +1,4 @@
 """`SkipForecaster`: a dynamics model that predicts the frames that are easy to predict (thesis chapter 2)."""
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, cast
@@ -93,7 +91,12 @@ class SkipForecaster(BaseEstimator):
         del y  # scikit-learn's signature
         self._check_settings()
         listed = self._listed(X)
-        self._check_lengths([len(one) for one in listed])
+        longest = max(len(one) for one in listed)
+        if self.matching == "fixed" and longest <= self.horizon:
+            raise ValueError(
+                f"Some trajectory should have more than horizon = {self.horizon} frames where steps are fixed. Found {longest} "
+                "at most. Shorten the horizon, or record longer."
+            )
         generator = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         self.scaling_ = Scaling.of(np.concatenate(listed))
         pieces = [torch.tensor(self.scaling_.applied(one), dtype=torch.float32, device=self.device) for one in listed]
@@ -125,13 +128,6 @@ class SkipForecaster(BaseEstimator):
             raise ValueError(
                 f"`horizon` should be below `window`, as no frame of a piece is farther ahead. Found horizon = {self.horizon} "
                 f"and window = {self.window}. Shorten the horizon, or widen the window."
-            )
-
-    def _check_lengths(self, lengths: Sequence[int]) -> None:
-        if self.matching == "fixed" and max(lengths) <= self.horizon:
-            raise ValueError(
-                f"Some trajectory should have more than horizon = {self.horizon} frames where steps are fixed. Found "
-                f"{max(lengths)} at most. Shorten the horizon, or record longer."
             )
 
     def _matching(self, pieces: Sequence[Tensor]) -> Callable[[int], Matching]:

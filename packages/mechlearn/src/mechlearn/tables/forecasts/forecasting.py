@@ -5,8 +5,6 @@ each training stops, are chosen on trajectories set apart; the verdict is drawn 
 what a person would try first: standing still, and ridge. The best of all that do not skip adaptively is the yardstick. What is
 scored is the state `ahead` frames after a start. A candidate that skips takes ahead / mean skip steps.
 """
-# scikit-learn has no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

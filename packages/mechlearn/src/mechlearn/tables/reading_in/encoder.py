@@ -1,6 +1,4 @@
 """`TableEncoder`: a table of any columns as numbers, for an estimator in a pipeline."""
-# scikit-learn has no stubs
-# pyright: reportMissingTypeStubs=false
 
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Sentences on a table: what was done to it, and what in it should be looked at."""
-# scipy has no stubs
-# pyright: reportMissingTypeStubs=false
 
 import math
 from collections import Counter

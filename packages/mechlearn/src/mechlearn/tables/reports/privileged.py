@@ -1,6 +1,4 @@
 """From a table with columns known in training only to an answer: do they help to predict without them?"""
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,6 +1,4 @@
 """From a table with sites to an answer: does it help to learn only what they agree on?"""
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Sequence
 from dataclasses import replace

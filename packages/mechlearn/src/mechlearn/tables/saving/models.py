@@ -3,8 +3,6 @@
 It is standardisation, then one or more linear models or networks whose outputs are averaged, or an estimator of scikit-learn's.
 Of trajectories it is one network, which is stepped.
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Mapping
 from dataclasses import dataclass

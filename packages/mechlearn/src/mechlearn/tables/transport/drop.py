@@ -11,8 +11,6 @@ where R(x) = E[l | x], and S is what both share, s(x) proportional to p'(x) q(x)
 with equal weights, pi(x), gives its weights: pi on rows of P', 1 - pi on rows of Q. Inputs are the X shifts and the relation is
 the Y|X shift of Cai, Namkoong and Yadlowsky, "Diagnosing Model Performance Under Distribution Shift" (2023).
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 import warnings
 from collections.abc import Mapping, Sequence

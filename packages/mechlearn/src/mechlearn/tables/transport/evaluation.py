@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed  # pyright: ignore[reportMissingTypeStubs]
+from joblib import Parallel, delayed
 from numpy.random import Generator
 from numpy.typing import NDArray
 

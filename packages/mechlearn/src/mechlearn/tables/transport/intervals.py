@@ -1,6 +1,4 @@
 """Intervals over sites: of the score at one new site, and of a mean over sites."""
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """What k labelled rows of the new site are worth: the pooled model moved by them, scored on the site's other rows."""
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """What is compared: a constant, tuned linear models, tuned boosting, a forest, and estimators of a person's own."""
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 import inspect
 import warnings

@@ -1,6 +1,4 @@
 """Candidates by name that know the sites: mixed and site-informed linear models, and those of `mechlearn fit agreement`."""
-# scikit-learn, scipy and statsmodels have no stubs
-# pyright: reportMissingTypeStubs=false
 
 import importlib
 from typing import Any

@@ -1,6 +1,4 @@
 """How much is fitted: everything, or as much as a budget allows, grids shrunk first and folds after them."""
-# scikit-learn has no stubs
-# pyright: reportMissingTypeStubs=false
 
 import os
 import time

@@ -6,8 +6,6 @@ Given k labelled rows, b is its posterior mean: of a level and numbers k v / (k 
 is the posterior mode. The variances are those of maximum likelihood by EM over training sites (of classes with Laplace's
 approximation), on predictions by what had not seen the site. A column has an effect only where Cochran's Q finds one.
 """
-# scikit-learn and scipy have no stubs
-# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

@@ -10,15 +10,17 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mechlearn.cli.common import OUT, UsageError, ensure_file, plain, print_json, shown, write_text
 from mechlearn.cli.fit.inputs import columns_of_file, command_of
 from mechlearn.cli.fit.output import teller
-
-if TYPE_CHECKING:
-    from mechlearn.tables.reading_in import Table
-    from mechlearn.tables.transport import Transport
+from mechlearn.cli.fit.sites.page import sites_page
+from mechlearn.tables.disagreement import audit
+from mechlearn.tables.reading import column
+from mechlearn.tables.reading_in import SMALL, Table, check_target, prepare
+from mechlearn.tables.saving.parts import NOWHERE
+from mechlearn.tables.transport import DEFAULT, SIMPLE, Effort, Transport, order_of, second_level, transport_table
 
 FORM = "--model should name a module and a pipeline in it, as mine:pipeline"
 
@@ -26,17 +28,14 @@ AUDITED = 40_000
 """Sites times columns up to which the report has the audit, which looks at each pair."""
 
 
-def answer_sites(options: argparse.Namespace) -> int:
+def answer_sites(options: argparse.Namespace, start: float) -> int:
     """Read the table, ask it, write the report, and print the verdict, a line for each candidate, what failed and notes."""
-    start = time.perf_counter()
     path = (options.out or OUT / f"sites-{options.file.stem}") / "report.html"
     ensure_file(path)
     try:
         found, table = _asked(options)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
-    from mechlearn.cli.fit.sites.page import sites_page  # noqa: PLC0415  # needed from here on only
-
     facts = {"target": options.target, "command": command_of(options), "features": _audit(table)}
     write_text(path, sites_page(found, facts))
     if options.json:
@@ -48,11 +47,6 @@ def answer_sites(options: argparse.Namespace) -> int:
 
 
 def _asked(options: argparse.Namespace) -> tuple[Transport, Table]:
-    from mechlearn.tables.reading import column  # noqa: PLC0415  # needed from here on only
-    from mechlearn.tables.reading_in import SMALL, check_target, prepare  # noqa: PLC0415
-    from mechlearn.tables.saving.parts import NOWHERE  # noqa: PLC0415
-    from mechlearn.tables.transport import DEFAULT, SIMPLE, Effort, order_of, transport_table  # noqa: PLC0415
-
     names = [one.strip() for names in options.candidates or () for one in names.split(",")]
     candidates: dict[str, Any] = {one: None for one in names if one not in SIMPLE}
     with _from_here():
@@ -78,9 +72,6 @@ def _asked(options: argparse.Namespace) -> tuple[Transport, Table]:
 
 def _audit(table: Table) -> list[dict[str, Any]]:
     """What the sites disagree about, by column; of columns that are constant within sites nothing can be seen."""
-    from mechlearn.tables.disagreement import audit  # noqa: PLC0415
-    from mechlearn.tables.transport import second_level  # noqa: PLC0415
-
     if len(table.sites) * len(table.names) > AUDITED:
         return []
     known = audit(table, permutations=50, rows_per_site=300)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mechlearn.cli.fit.page import number, template
-
-if TYPE_CHECKING:
-    from mechlearn.tables.transport import Transport
+from mechlearn.tables.transport import Transport
 
 COLOURS = ("var(--plus)", "var(--no)", "var(--yes)", "var(--open)")
 """Of candidates and of ways to use labelled rows, in their order."""

