@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mechlearn.tables.reading import read_table
-from mechlearn.tables.reading.files import npy_array, npz_arrays
+from mechlearn.tables.reading.files import arrays_of
 
 MIB = 2**20
 
@@ -69,7 +69,7 @@ LARGE |= {
 
 
 def read(path: Path):
-    return npy_array(path) if path.suffix == ".npy" else read_table(path)
+    return arrays_of(path) if path.suffix == ".npy" else read_table(path)
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -90,9 +90,9 @@ def test_zeros_that_are_there_count_unpacked(tmp_path, monkeypatch):
     packed({"a": (header((8 * MIB,)), 64 * MIB)})(path)
     assert path.stat().st_size < MIB
     with pytest.raises(ValueError, match=r"at most 0\.03125 GiB\. Found 0\.1 GiB, unpacked, in zeros\.npz"):
-        npz_arrays(path)
+        arrays_of(path)
     packed({"a": (header((MIB,)), 8 * MIB)})(path)
-    assert npz_arrays(path)["a"].shape == (MIB,)
+    assert arrays_of(path)["a"].shape == (MIB,)
 
 
 def sheet_of(kind):

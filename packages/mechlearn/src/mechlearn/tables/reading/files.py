@@ -89,7 +89,7 @@ def read_noted(path: Path, keys: Collection[str] = (), target: str | None = None
     if kind == ".parquet":
         return Loaded(columns_of(_parquet(path)), [], {})
     if kind == ".npz":
-        return Loaded(columns_of(_as_columns(npz_arrays(path), path)), [], {})
+        return Loaded(columns_of(_as_columns(arrays_of(path), path)), [], {})
     raise ValueError(f"A table should be a .csv, .tsv, .xlsx, .parquet or .npz file. Found {path.name}. Convert it.")
 
 
@@ -150,24 +150,16 @@ def _cell(value: Any) -> str:  # noqa: ANN401  # of openpyxl
     return "" if value is None else str(value).strip()
 
 
-def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an npz file."""
+def arrays_of(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an npz file, or that of an npy file by the file's name."""
     try:
         # Opened here: of a damaged one NumPy leaves the handle open.
         with path.open("rb") as opened:
-            sizes.check_npz(opened, path.name, LARGEST)
+            sizes.check_arrays(opened, path, LARGEST)
+            if path.suffix.lower() == ".npy":
+                return {path.stem: np.lib.format.read_array(opened, allow_pickle=False)}
             file = np.load(opened, allow_pickle=False)
             return {name: file[name] for name in file.files}
-    except _UNREADABLE as error:
-        raise ValueError(_sentence(path, error)) from None
-
-
-def npy_array(path: Path) -> NDArray[Any]:
-    """Return the array of an npy file."""
-    try:
-        with path.open("rb") as file:
-            sizes.check_npy(file, path, LARGEST)
-            return np.lib.format.read_array(file, allow_pickle=False)
     except _UNREADABLE as error:
         raise ValueError(_sentence(path, error)) from None
 

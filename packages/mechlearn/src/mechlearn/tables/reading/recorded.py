@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading.cells import texts_of
-from mechlearn.tables.reading.files import Loaded, check_file, clear, column, npy_array, npz_arrays, read_noted
+from mechlearn.tables.reading.files import Loaded, arrays_of, check_file, clear, column, read_noted
 from mechlearn.tables.reading_in import HUGE, Doubt, is_missing, kind
 from mechlearn.tables.reading_in.cells import check_strays, counted
 
@@ -56,7 +56,7 @@ def read_trajectories(path: Path, by: str | None = None, time: str | None = None
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     check_file(path)
-    return {path.stem: npy_array(path)} if path.suffix.lower() == ".npy" else npz_arrays(path)
+    return arrays_of(path)
 
 
 def _stacked(arrays: dict[str, NDArray[Any]], path: Path) -> Recorded:

@@ -11,20 +11,17 @@ from typing import Any
 import numpy as np
 
 
-def check_npz(file: Any, name: str, most: int) -> None:  # noqa: ANN401  # a file of bytes, of which typing knows no class
-    """Reject an npz file of which the arrays, as their headers say, do not fit; it is read from the start, and left there."""
-    total = 0
-    with zipfile.ZipFile(file) as archive:
-        for member in archive.infolist():
-            with archive.open(member) as stored:
-                total += _declared(stored, member.file_size, name)
-                check_size(total, most, name)
-    file.seek(0)
-
-
-def check_npy(file: Any, path: Path, most: int) -> None:  # noqa: ANN401
-    """Reject an npy file of which the array, as its header says, does not fit; as `check_npz`."""
-    check_size(_declared(file, path.stat().st_size, path.name), most, path.name)
+def check_arrays(file: Any, path: Path, most: int) -> None:  # noqa: ANN401  # of bytes, of which typing knows no class
+    """Reject an npz or npy file of which the arrays, as their headers say, do not fit; it is left at its start."""
+    if path.suffix.lower() == ".npy":
+        check_size(_declared(file, path.stat().st_size, path.name), most, path.name)
+    else:
+        total = 0
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                with archive.open(member) as stored:
+                    total += _declared(stored, member.file_size, path.name)
+                    check_size(total, most, path.name)
     file.seek(0)
 
 
