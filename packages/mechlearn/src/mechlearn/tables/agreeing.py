@@ -224,12 +224,7 @@ class _Agreeing(BaseEstimator):
         print(f"step {step} of {self.steps}: loss at held-out sites {loss:.4f}")
 
     def _keep(
-        self,
-        trained: Trained,
-        members: NDArray[np.int64],
-        sites: Sites,
-        table: Table,
-        architecture: Architecture | None,
+        self, trained: Trained, members: NDArray[np.int64], sites: Sites, table: Table, architecture: Architecture | None
     ) -> None:
         chosen = {name: values[torch.tensor(members, device=values.device)] for name, values in trained.params.items()}
         self.weights_ = {name: values.cpu().numpy() for name, values in chosen.items()}

@@ -46,12 +46,7 @@ VOTES: dict[str, tuple[Literal["linear", "kernel"], tuple[str, ...] | None]] = {
 }
 """By name: which closed-form teachers, and which of them may be voted for."""
 
-NETWORKS: dict[str, Teach] = {
-    "ldt": warm_ldt,
-    "auxiliary": auxiliary,
-    "bottleneck": bottleneck,
-    "soft-targets": soft_targets,
-}
+NETWORKS: dict[str, Teach] = {"ldt": warm_ldt, "auxiliary": auxiliary, "bottleneck": bottleneck, "soft-targets": soft_targets}
 """By name: how a network is taught."""
 
 

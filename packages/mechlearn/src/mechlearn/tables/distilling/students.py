@@ -167,11 +167,7 @@ def outside_of(layers: Mapping[str, Numbers], x: Numbers, folds: NDArray[np.int6
 
 
 def _learnt(
-    lessons: Lessons,
-    configurations: Sequence[Configuration],
-    way: Way,
-    known: Numbers | None = None,
-    width: int | None = None,
+    lessons: Lessons, configurations: Sequence[Configuration], way: Way, known: Numbers | None = None, width: int | None = None
 ) -> Learnt:
     configurations = configurations[: lessons.settings]
     sites = lessons.sites(lessons.x, lessons.y, lessons.task, known)

@@ -132,10 +132,7 @@ class Compared(BaseEstimator):
         return self.predict_proba(x)[:, 0]
 
 
-METHODS: dict[str, Candidate] = {
-    "screening": screening,
-    **{name: network(name) for name in NETWORKS},
-}
+METHODS: dict[str, Candidate] = {"screening": screening, **{name: network(name) for name in NETWORKS}}
 """Networks and screening, by name: from a fold to predictions."""
 
 LINEAR: dict[str, type[_OfSites]] = {"site-informed linear": SiteLinear, "mixed model": MixedModel}
