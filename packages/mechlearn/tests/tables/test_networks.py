@@ -13,8 +13,7 @@ from torch import nn
 
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.tables import AgreementClassifier, AgreementRegressor
-from mechlearn.tables.fitting import Configuration, Sites, Training, fit
-from mechlearn.tables.networks import Architecture
+from mechlearn.tables.fitting import Architecture, Configuration, Sites, Training, fit
 from mechlearn.tables.saving.cards import check_kept
 from mechlearn.tables.training_rules.penalties import penalised, vrex
 from site_tables import regression, shortcut

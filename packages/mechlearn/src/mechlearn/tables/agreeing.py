@@ -33,6 +33,7 @@ from sklearn.utils.validation import (
 
 from mechlearn.tables.disagreement import audit
 from mechlearn.tables.fitting import (
+    Architecture,
     Configuration,
     Sites,
     Task,
@@ -44,7 +45,7 @@ from mechlearn.tables.fitting import (
     site_gradients,
     threads,
 )
-from mechlearn.tables.networks import Architecture, architecture_of, dtype_of, said_by, seeded
+from mechlearn.tables.networks import architecture_of, dtype_of, said_by, seeded
 from mechlearn.tables.reading_in import (
     HUGE,
     LEAST,

@@ -5,20 +5,22 @@ stack costs, since a site's gradient is its share of the same products. Index co
 site of E, k an output of K, j an input of J, u a hidden unit of U.
 """
 
+import copy
 import os
 from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from mechlearn.agreement.rules.base import required_count
 from mechlearn.arguments import check_not_negative, check_one_of, check_positive, check_share, check_whole
+from mechlearn.functional import call
 from mechlearn.nn.perceptrons import relu_mlp
 from mechlearn.nn.stacks import Stack, StackedAdam
 from mechlearn.params import Params
@@ -107,21 +109,57 @@ Way = Callable[[Sites, Sequence[Configuration], Bool[Tensor, "m e"]], Direction]
 """A way to train: from the table, M configurations and each member's own sites to a direction, made anew for each `fit`."""
 
 
-@runtime_checkable
-class Network(Protocol):
-    """What is trained in the perceptron's place (`mechlearn.tables.networks`)."""
+@dataclass(frozen=True, eq=False)
+class Architecture:
+    """A network of the user's own in the perceptron's place (`mechlearn.tables.networks`), which all members are copies of.
+
+    Nothing is known of it but that it maps rows to outputs, row by row, so that a step takes a forward pass for each member and
+    a backward pass for each of its sites.
+
+    Args:
+        module: as the factory made it: where every member starts, and what of it is not trained.
+    """
+
+    module: nn.Module
 
     def started(self, members: int) -> Params:
-        """Return every parameter once a member, (M, *shape), to be trained in place."""
-        ...
+        """Return every trained parameter once a member, (M, *shape)."""
+        trained = {name: one.detach() for name, one in self.module.named_parameters() if one.requires_grad}
+        return {name: nn.Parameter(one.expand(members, *one.shape).clone()) for name, one in trained.items()}
 
+    @torch.no_grad()
     def outputs(self, params: Params, x: Float[Tensor, "n j"]) -> Float[Tensor, "m n k"]:
-        """Return what each member makes of the rows."""
-        ...
+        """Return what each member makes of the rows, in evaluation mode."""
+        self.module.eval()
+        return torch.stack([call(self.module, member, (x,)) for member in _members(params)])
 
     def site_gradients(self, params: Params, sites: Sites) -> Params:
-        """Return the gradient of each site's mean loss, (E, M, *shape) for each parameter."""
-        ...
+        """Return the gradient of each site's mean loss, (E, M, *shape) for each parameter, in training mode."""
+        self.module.train()
+        found = [self._by_site(member, sites) for member in _members(params)]
+        return {name: torch.stack([torch.stack([site[name] for site in one]) for one in found], 1) for name in params}
+
+    def _by_site(self, member: Params, sites: Sites) -> list[Params]:
+        leaves = {name: values.detach().requires_grad_() for name, values in member.items()}
+        losses = row_losses(call(self.module, leaves, (sites.x,)), sites.y, sites.task) * sites.shares()
+        wanted, found = list(leaves.values()), list[Params]()
+        for rows in sites.slices():
+            gradients = torch.autograd.grad(losses[rows].sum(), wanted, retain_graph=True, materialize_grads=True)
+            found.append(dict(zip(leaves, gradients, strict=True)))
+        return found
+
+    def trained(self, params: Params) -> list[nn.Module]:
+        """Return the members as modules on the CPU, in evaluation mode."""
+        found = [copy.deepcopy(self.module) for _ in _members(params)]
+        with torch.no_grad():
+            for module, member in zip(found, _members(params), strict=True):
+                for name, values in member.items():
+                    module.get_parameter(name).copy_(values)
+        return [module.cpu().eval() for module in found]
+
+
+def _members(params: Params) -> list[Params]:
+    return [{name: values[m] for name, values in params.items()} for m in range(len(next(iter(params.values()))))]
 
 
 @dataclass(frozen=True)
@@ -145,7 +183,7 @@ class Training:
     rows_per_site: int | None = None
     every: int = 5
     patience: int | None = 6
-    network: Network | None = None
+    network: Architecture | None = None
 
     def __post_init__(self) -> None:
         check_whole("hidden", self.hidden)

@@ -1,78 +1,20 @@
-"""A network of the user's own in the loop of `mechlearn.tables.fitting`, in the place of its perceptron.
+"""A network of the user's own: made, tried on a few rows, and asked; `mechlearn.tables.fitting.Architecture` trains it."""
 
-Nothing is known of it but that it maps rows to outputs, row by row, so that a step takes a forward pass for each member and a
-backward pass for each of its sites. Index conventions as there: m a member of M, i a row of n, e a site of E, k an output of K.
-"""
-
-import copy
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mechlearn.functional import call
-from mechlearn.params import Params
-from mechlearn.tables.fitting import Sites, row_losses
+from mechlearn.tables.fitting import Architecture
 from mechlearn.tables.reading_in import Numbers
 
 Factory = Callable[[int, int], nn.Module]
 """From the numbers of inputs and outputs to a module that maps (n, inputs) to (n, outputs): logits, or standardised numbers."""
 
 WAY_OUT = "Give a class or a function, as lambda inputs, outputs: MyNetwork(inputs, outputs, units=64)."
-
-
-@dataclass(frozen=True, eq=False)
-class Architecture:
-    """A module that all members are copies of.
-
-    Args:
-        module: as the factory made it: where every member starts, and what of it is not trained.
-    """
-
-    module: nn.Module
-
-    def started(self, members: int) -> Params:
-        """Return every trained parameter once a member, (M, *shape)."""
-        trained = {name: one.detach() for name, one in self.module.named_parameters() if one.requires_grad}
-        return {name: nn.Parameter(one.expand(members, *one.shape).clone()) for name, one in trained.items()}
-
-    @torch.no_grad()
-    def outputs(self, params: Params, x: Float[Tensor, "n j"]) -> Float[Tensor, "m n k"]:
-        """Return what each member makes of the rows, in evaluation mode."""
-        self.module.eval()
-        return torch.stack([call(self.module, member, (x,)) for member in _members(params)])
-
-    def site_gradients(self, params: Params, sites: Sites) -> Params:
-        """Return the gradient of each site's mean loss, (E, M, *shape) for each parameter, in training mode."""
-        self.module.train()
-        found = [self._by_site(member, sites) for member in _members(params)]
-        return {name: torch.stack([torch.stack([site[name] for site in one]) for one in found], 1) for name in params}
-
-    def _by_site(self, member: Params, sites: Sites) -> list[Params]:
-        leaves = {name: values.detach().requires_grad_() for name, values in member.items()}
-        losses = row_losses(call(self.module, leaves, (sites.x,)), sites.y, sites.task) * sites.shares()
-        wanted, found = list(leaves.values()), list[Params]()
-        for rows in sites.slices():
-            gradients = torch.autograd.grad(losses[rows].sum(), wanted, retain_graph=True, materialize_grads=True)
-            found.append(dict(zip(leaves, gradients, strict=True)))
-        return found
-
-    def trained(self, params: Params) -> list[nn.Module]:
-        """Return the members as modules on the CPU, in evaluation mode."""
-        found = [copy.deepcopy(self.module) for _ in _members(params)]
-        with torch.no_grad():
-            for module, member in zip(found, _members(params), strict=True):
-                for name, values in member.items():
-                    module.get_parameter(name).copy_(values)
-        return [module.cpu().eval() for module in found]
-
-
-def _members(params: Params) -> list[Params]:
-    return [{name: values[m] for name, values in params.items()} for m in range(len(next(iter(params.values()))))]
 
 
 def architecture_of(factory: Any, x: Float[Tensor, "n j"], outputs: int) -> Architecture:  # noqa: ANN401  # whatever a constructor was given

@@ -121,11 +121,12 @@ class Fitted(NamedTuple):
         """Return (n, K) of rows in their own units."""
         a = self.arrays
         rows = Scaling(a["mean"], a["spread"]).applied(x)
+        classes = self.scores == "probabilities"
         if self.estimator is not None:
-            z = probabilities(self.estimator, rows, self.width if self.scores == "probabilities" else None)
-            return z if self.scores == "probabilities" else z * a["target spread"] + a["target mean"]
-        z = said(a, rows, "classification" if self.scores == "probabilities" else "regression").mean(0)
-        return z if self.scores == "probabilities" else z * a["target spread"] + a["target mean"]
+            z = probabilities(self.estimator, rows, self.width if classes else None)
+        else:
+            z = said(a, rows, "classification" if classes else "regression").mean(0)
+        return z if classes else z * a["target spread"] + a["target mean"]
 
 
 Fit = Callable[[Given], Fitted]
