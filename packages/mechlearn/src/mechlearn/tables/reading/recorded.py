@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mechlearn.tables.reading.cells import texts_of
 from mechlearn.tables.reading.files import Loaded, arrays_of, check_file, clear, column, read_noted
 from mechlearn.tables.reading_in import HUGE, Doubt, is_missing, kind
-from mechlearn.tables.reading_in.cells import check_strays, counted
+from mechlearn.tables.reading_in.cells import check_strays
 
 TIMES = ("t", "time", "frame", "timestamp")
 """What a column is called, in small letters or large, that says in which order frames come."""
@@ -174,7 +174,7 @@ def _by_column(loaded: Loaded, by: str, time: str | None, path: Path) -> Recorde
     _check_cells(values, list(numbers), path)
     for name in left:
         if kind(rest[name]) == "texts":
-            check_strays(name, rest[name], counted(rest[name]), 50, "fill them in, or remove the column")
+            check_strays(name, rest[name], "fill them in, or remove the column")
     if is_missing(whose).any():
         raise ValueError(
             f"A frame should say whose it is. Found nothing in column {by!r}, data row {int(is_missing(whose).argmax()) + 1} "

@@ -14,6 +14,9 @@ Numbers = NDArray[np.float64]
 HUGE = 1e150
 """Size of a number above which it is refused: squares of larger ones cannot be added up in double precision."""
 
+MOST = 50
+"""Categories of a column of texts."""
+
 MOSTLY, CODES = 0.9, 20
 """Share of numbers from which a column of texts is taken for one of numbers with cells to mend; different whole numbers up to
 which they may be codes instead, as a target's are classes."""
@@ -90,13 +93,13 @@ def _is_nothing(value: object) -> bool:
     return isinstance(value, float | np.floating | Decimal | np.datetime64 | np.timedelta64) and bool(value != value)  # noqa: PLR0124
 
 
-def check_column(name: str, values: NDArray[Any], most: int = 50) -> None:
-    """Reject cells that no table may hold; of texts there may be so many categories."""
+def check_column(name: str, values: NDArray[Any]) -> None:
+    """Reject cells that no table may hold."""
     what = kind(values)
     if what == "numbers":
         check_finite(name, values)
     elif what == "texts":
-        check_strays(name, values, counted(values), most)
+        check_strays(name, values)
 
 
 def check_finite(name: str, values: NDArray[Any]) -> None:
@@ -120,13 +123,14 @@ def check_finite(name: str, values: NDArray[Any]) -> None:
         )
 
 
-def check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int, way_out: str = CODED) -> None:
+def check_strays(name: str, values: NDArray[Any], way_out: str = CODED) -> None:
     """Reject numbers with some texts among them, or a unit behind; codes as 1, 2, 3 and X are categories (`_are_codes`)."""
+    counts = counted(values)
     _check_pairs(name, counts)
     _check_units(name, counts)
     numbers = {text for text in counts if is_number(text)}
     comma = {text for text in counts if text not in numbers and is_number(text.replace(",", ".", 1))}
-    least = MOSTLY if len(counts) <= most else 0.5
+    least = MOSTLY if len(counts) <= MOST else 0.5
     meant = sum(counts[text] for text in numbers | comma)
     if len(numbers) == len(counts) or meant < least * counts.total() or _are_codes(numbers, set(counts) - numbers):
         return

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.reading_in.cells import (
+    MOST,
     Numbers,
     as_numbers,
     check_column,
@@ -94,32 +95,32 @@ def _check_column(column: Column, table: Mapping[str, NDArray[Any]]) -> None:
         check_finite(column.name, values)
 
 
-def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding:
+def encoding_of(columns: Mapping[str, NDArray[Any]]) -> Encoding:
     """Return how columns become numbers; constant ones too, since another site may know them otherwise.
 
-    Of a column of more texts the `most` frequent ones are categories, and the others are none of them. No target is read.
+    Of a column of more than `MOST` texts the frequent ones are categories, and the others are none of them. No target is read.
     """
-    refuse_all(refusals(columns, most))
+    refuse_all(refusals(columns))
     found: list[Column] = []
     for name, values in columns.items():
-        categories = None if kind(values) == "numbers" else tuple(sorted(frequent(counted(values), most)))
+        categories = None if kind(values) == "numbers" else tuple(sorted(frequent(counted(values))))
         found.append(Column(name, categories, bool(is_missing(values).any())))
     return Encoding(tuple(found))
 
 
-def frequent(counts: Counter[str], most: int = 50) -> dict[str, int]:
+def frequent(counts: Counter[str]) -> dict[str, int]:
     """Return the texts that become categories: all of a few, else the most frequent ones, each in `OFTEN` rows at least."""
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
-    return {text: rows for text, rows in ordered if len(counts) <= most or rows >= OFTEN}
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST]
+    return {text: rows for text, rows in ordered if len(counts) <= MOST or rows >= OFTEN}
 
 
-def refusals(columns: Mapping[str, NDArray[Any]], most: int = 50) -> dict[str, str]:
+def refusals(columns: Mapping[str, NDArray[Any]]) -> dict[str, str]:
     """Return a sentence for each column that cannot be encoded."""
     found: dict[str, str] = {}
     for name, values in columns.items():
         try:
-            check_column(name, values, most)
-            _check_encodable(name, values, most)
+            check_column(name, values)
+            _check_encodable(name, values)
         except ValueError as error:
             found[name] = str(error)
     return found
@@ -138,7 +139,7 @@ def refuse_all(sentences: Mapping[str, str], way_out: str | None = None) -> None
     raise ValueError(f"{len(sentences)} columns cannot be used as they are:\n{listed}\n{last}")
 
 
-def _check_encodable(name: str, values: NDArray[Any], most: int) -> None:
+def _check_encodable(name: str, values: NDArray[Any]) -> None:
     what = kind(values)
     counts = counted(values) if what == "texts" else Counter[str]()
     if what == "dates" or (counts and all(_DATE.match(text) for text in counts)):
@@ -149,11 +150,11 @@ def _check_encodable(name: str, values: NDArray[Any], most: int) -> None:
     if what == "others":
         found = type(values[~is_missing(values)][0]).__name__
         raise ValueError(f"Columns should hold numbers or texts. Found {found} in {name!r}. Leave it out: --drop '{name}'.")
-    if len(counts) > most and all(map(is_number, counts)):
+    if len(counts) > MOST and all(map(is_number, counts)):
         found = f"texts of them in {name!r}, such as {next(iter(counts))!r}"
         raise ValueError(f"Numbers should be numbers. Found {found}. Convert them, or leave them out: --drop '{name}'.")
-    if sum(frequent(counts, most).values()) < COVERED * counts.total():
+    if sum(frequent(counts).values()) < COVERED * counts.total():
         raise ValueError(
-            f"A column of texts should hold at most {most} categories, or {most} that half of the rows have. Found "
+            f"A column of texts should hold at most {MOST} categories, or {MOST} that half of the rows have. Found "
             f"{len(counts)} in {name!r}. Group them, or leave the column out: --drop '{name}'."
         )

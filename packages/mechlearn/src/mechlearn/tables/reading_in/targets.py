@@ -6,18 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechlearn.tables.fitting import Task
-from mechlearn.tables.reading_in.cells import Numbers, check_finite, check_strays, counted, is_missing, kind, plain, strays
+from mechlearn.tables.reading_in.cells import Numbers, check_finite, check_strays, is_missing, kind, plain, strays
 
 CLASSED = "leave their rows out; if each is a class of its own, ask for classification (--task classification)"
 """Way out where a target's numbers have some texts among them."""
 
 
-def check_target(
-    target: NDArray[Any], name: str | None = None, task: Task | None = None, most: int = 50, gaps: bool = False
-) -> None:
+def check_target(target: NDArray[Any], name: str | None = None, task: Task | None = None, gaps: bool = False) -> None:
     """Reject an (n,) target that cannot be predicted; with gaps it may be missing in some rows.
 
-    Without a task, up to `most` different texts are classes rather than numbers with cells to mend (`check_column`).
+    Without a task, up to `MOST` different texts are classes rather than numbers with cells to mend (`check_column`).
     """
     column, gone = name or "y", is_missing(target)
     if gone.all() or (gone.any() and not gaps):
@@ -31,7 +29,7 @@ def check_target(
     if kind(target) == "numbers":
         check_finite(column, target)
     if kind(target) == "texts" and task is None:
-        check_strays(column, target, counted(target), most, CLASSED)
+        check_strays(column, target, CLASSED)
     known = target[~gone]
     if len(np.unique(known.astype(str) if known.dtype.kind == "O" else known)) < 2:
         raise ValueError(

@@ -30,21 +30,19 @@ def distill_answer(
     question: Question,
     folds: int = 10,
     sites: NDArray[Any] | None = None,
-    together: bool = True,
 ) -> Answer:
     """Compare what privileged columns teach with what is learnt without them, on rows held out; fit the one to use.
 
     The unit is a fold of rows here. Folds share training rows, so the interval is narrower than that of new data would be.
-    Rows of one site are like each other: with some of them on each side of a fold, a model that knows the site by its inputs
-    predicts what it was trained on.
+    Rows of one site lie in one fold, as they are like each other: else a model that knows the site by its inputs would predict
+    what it was trained on.
 
     Args:
         columns: by name, target and privileged ones among them.
         privileged: names of the columns known in training only; of several steps in time a list each, as many in every one.
         question: what is asked.
-        folds: of rows; as many as there are sites, if these are fewer and lie in one fold each.
+        folds: of rows, all of a site in one; as many as there are sites, if these are fewer.
         sites: of each row, whose it is; missing ones are one site. Calibration is shown by them. Rows are independent if None.
-        together: whether all rows of a site lie in one fold; if not, the answer warns of it.
     """
     names = [name for step in privileged for name in step]
     inputs = {name: values for name, values in columns.items() if name not in (question.target, *names)}
@@ -53,7 +51,7 @@ def distill_answer(
     table, order = prepare(inputs, target, _halves(len(target)), question.task, compared=False), _order(len(target))
     known = [step[order] for step in encoded_steps(columns, privileged)]
     whose = None if sites is None else site_names(np.asarray(sites))[order]
-    asked = Asked(table, known, question.seed, question.training or TRAINING, _apart(whose) if together else None)
+    asked = Asked(table, known, question.seed, question.training or TRAINING, _apart(whose))
     found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
     simple = [name for name in UNTAUGHT if name in found.scores]
     taught = [name for name in found.scores if name not in UNTAUGHT]
@@ -62,7 +60,7 @@ def distill_answer(
     method = verdict.method if verdict.word == "helps" else _simplest(found.scores)
     facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}
     asked = replace(asked, settings=found.settings)
-    kept, warned = fitted(asked, method), _mixed(asked, whose, folds)
+    kept = fitted(asked, method)
     votes = kept.votes or fitted(asked, "vote").votes
     model = Model(encoding_of(inputs), table.classes, kept.arrays, kept.scores, facts, kept.estimator, shares_of(table))
     shown = {
@@ -76,8 +74,8 @@ def distill_answer(
         "candidates": _candidates(found, verdicts),
         "others": [_in_folds(one.sentence, asked.whose is not None) for one in verdicts.values() if one is not verdict],
         "rows": len(target),
-        "notes": [*(warned or [_what_a_fold_is(asked, folds)]), *found.notes, *table.notes],
-        "advice": [_advice(verdict, method), *warned],
+        "notes": [_what_a_fold_is(asked, folds), *found.notes, *table.notes],
+        "advice": [_advice(verdict, method)],
         "classes": None if table.classes is None else [str(label) for label in table.classes],
         "calibration": calibration_of(table, found.predictions[method], sites, question.anonymous)
         | {"method": method, "rows_only": True, "numbers": kept.scores == "numbers"},
@@ -100,16 +98,6 @@ def _apart(whose: NDArray[Any] | None) -> NDArray[Any] | None:
             "another column in --environment, or none."
         )
     return whose
-
-
-def _mixed(asked: Asked, whose: NDArray[Any] | None, folds: int) -> list[str]:
-    """A warning where rows of an environment lie on both sides of a fold."""
-    if whose is None or not any(np.isin(whose[test], whose[train]).any() for train, test in splits_of(asked, folds)):
-        return []
-    return [
-        "Rows of one environment are trained on while others of it are held out: where they are alike, scores are too good, "
-        "and say nothing of environments to come."
-    ]
 
 
 def _what_a_fold_is(asked: Asked, folds: int) -> str:
