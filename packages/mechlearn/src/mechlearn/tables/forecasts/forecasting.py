@@ -57,13 +57,9 @@ STRENGTHS = (1e-3, 1e-1, 10.0, 1e3)
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """What each setting of each candidate may spend.
+    """What each setting of each candidate may spend: training steps, evaluations of the model in one, and hidden units.
 
-    Args:
-        steps: training steps.
-        evaluations: of the model in a training step, on average.
-        hidden: units of the network's hidden layer.
-        progress: told how many of how many networks are trained.
+    Evaluations are an average; `progress` is told how many of how many networks are trained.
     """
 
     steps: int = 400

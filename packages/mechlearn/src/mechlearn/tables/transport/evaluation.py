@@ -35,14 +35,9 @@ class Failure:
 class Trials:
     """A table, its candidates, and what failed on the way.
 
-    Args:
-        table: prepared.
-        simple: candidates of which the best is the yardstick.
-        own: others.
-        generator: of inner folds.
-        told: called after each fit.
-        jobs: processes that fit at once.
-        frame: the same rows as a pandas data frame, for a person's own candidates; None for the table's numbers.
+    The best of the simple candidates is the yardstick. The generator is of inner folds, `told` is called after each fit, and so
+    many jobs fit at once. A person's own candidates see a pandas frame of the same rows, if there is one, else the table's
+    numbers.
     """
 
     table: Table
@@ -73,12 +68,9 @@ class Trials:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What validation chose for some folds, on none of the rows that these hold out.
+    """What validation chose for some folds, on none of the rows that these hold out: estimators, and the best simple candidate.
 
-    Attributes:
-        settings: of each candidate its estimator.
-        best: the simple candidate that is best on validation folds.
-        said: of validated rows what `best` said of them, unseen; NaN elsewhere.
+    It has what that one said of validated rows, unseen; NaN elsewhere.
     """
 
     settings: Mapping[str, Any]

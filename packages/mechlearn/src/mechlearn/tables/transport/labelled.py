@@ -28,12 +28,8 @@ CHOSEN, NONE = "chosen", "none"
 class Point(NamedTuple):
     """What so many labelled rows are worth.
 
-    Attributes:
-        rows: labelled.
-        gain: in points of AUC or R squared, mean over sites and draws.
-        interval: of the mean over sites; None below 4 sites.
-        relief: how much lower log loss or RMSE is, as a share.
-        sites: that have enough rows.
+    The gain is in points of AUC or R squared, mean over the sites that have enough rows and over draws, with its interval over
+    sites, None below 4. The relief is how much lower log loss or RMSE is, as a share.
     """
 
     rows: int

@@ -34,13 +34,10 @@ LEAVES, TREES = (4, 15), (10, 30, 60, 120)
 
 
 class Learner(NamedTuple):
-    """A candidate.
+    """A candidate: an estimator of scikit-learn's kind for each setting, of which validation chooses one.
 
-    Attributes:
-        name: of it.
-        settings: an estimator of scikit-learn's kind for each; the one to use is chosen by validation.
-        stages: values of `max_iter` to choose from, ascending; one fit with the largest is judged at each of them.
-        named: whether it is a person's own, which sees the columns of their data frame, if there is one.
+    Stages are values of `max_iter`, ascending: one fit with the largest is judged at each of them. A named candidate is a
+    person's own, which sees the columns of their data frame, if there is one.
     """
 
     name: str
@@ -125,14 +122,10 @@ def own_learners(candidates: Mapping[str, Any], task: Task, seed: int) -> list[L
 
 
 class Fit(NamedTuple):
-    """One fit, which needs nothing else that is drawn.
+    """One fit, which needs nothing else that is drawn; rows to train on may be repeated.
 
-    Attributes:
-        estimator: to fit.
-        train: rows to fit on, which may be repeated.
-        asked: rows to predict.
-        stages: numbers of trees to predict with; none for the estimator as it is.
-        named: whether it sees the columns of a data frame, if there is one.
+    Stages are numbers of trees to predict with, none for the estimator as it is. A named one sees the columns of a data frame,
+    if there is one.
     """
 
     estimator: Any
