@@ -1,6 +1,4 @@
-"""What training loops look at: how often a model is right, how large it is, and how much of it a rule let through."""
-
-from collections.abc import Mapping
+"""What training loops look at: how often a model is right, and how large it is."""
 
 import torch
 from jaxtyping import Int
@@ -11,12 +9,6 @@ from torch import Tensor, nn
 def accuracy(model: nn.Module, x: Tensor, y: Int[Tensor, " n"]) -> float:
     """Return the share of rows of which a model's largest logit is the label's."""
     return float((model(x).argmax(1) == y).float().mean())
-
-
-def survivors(shares: Mapping[str, float], model: nn.Module) -> float:
-    """Return the share of all components that a rule let through, from those of some parameters; see `Record`."""
-    sizes = {name: parameter.numel() for name, parameter in model.named_parameters()}
-    return sum(share * sizes[name] for name, share in shares.items()) / sum(sizes[name] for name in shares)
 
 
 def parameters(model: nn.Module) -> int:

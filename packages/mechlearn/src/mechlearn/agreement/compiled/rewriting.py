@@ -179,8 +179,10 @@ WAITING = 2**20
 
 
 def _elements(node: Node) -> int:
-    """Return how many elements a tensor had when it was traced."""
-    return prod(int(size) if isinstance(size, int) else int(size.node.hint) for size in shape_of(node))
+    """Return how many elements a tensor had when it was traced; too many to wait where that is not known."""
+    sizes = shape_of(node)
+    traced = all(isinstance(size, int) or size.node.has_hint() for size in sizes)
+    return prod(size if isinstance(size, int) else int(size.node.hint) for size in sizes) if traced else WAITING + 1
 
 
 def is_summed(tags: Mapping[Node, Tags], node: Node) -> bool:

@@ -63,10 +63,11 @@ def ordinary_steps(
 
 
 def without_teacher(
-    student: nn.Module, x: Tensor, y: Tensor, loss: Callable[[Tensor, Tensor], Tensor], optimizer: torch.optim.Optimizer,
-    batch: int, generator: Generator, steps: int, every: int,
+    student: nn.Module, labelled: tuple[Tensor, Tensor], loss: Callable[[Tensor, Tensor], Tensor],
+    optimizer: torch.optim.Optimizer, batch: int, generator: Generator, steps: int, every: int,
 ) -> Iterator[int]:  # fmt: skip
-    """Take ordinary steps on labels alone, in shuffled batches; yield as `ordinary_steps` does."""
+    """Take ordinary steps on inputs and labels alone, in shuffled batches; yield as `ordinary_steps` does."""
+    x, y = labelled
     batches = Stream(torch.arange(len(y)), batch, generator)
     return ordinary_steps(lambda rows: loss(student(x[rows]), y[rows]), batches, optimizer, steps, every)
 

@@ -15,7 +15,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from claimlab import Positive, Row, check_limits
 from mechlearn.nn.perceptrons import mlp
-from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.learners.shortcuts.looks import Looks, outcome
 from mechlearn_zoo.learners.shortcuts.methods import Method, after_step, agreement_of
 from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
@@ -115,7 +114,7 @@ def train(config: Training, board: Board, method: Method, control: bool = False)
         optimizer.zero_grad()
         losses = cross_entropy(model(x)[:, 0], y, reduction="none")
         record = agreement.backward(losses, environments)
-        shares += survivors(record.share_by_parameter, model)
+        shares += record.share
         if control and record.masks is not None:
             masks = shuffled(record.masks, generator)
             record = record._replace(masks=masks)

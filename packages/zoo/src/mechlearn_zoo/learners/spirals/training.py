@@ -18,7 +18,6 @@ from torch.optim.lr_scheduler import MultiStepLR
 from claimlab import Positive, Saved, Share, check_limits
 from mechlearn.agreement import Agreement, Rule
 from mechlearn.nn.perceptrons import Init, mlp
-from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 from mechlearn_zoo.tasks.streams import same_stream
 
@@ -175,7 +174,7 @@ def train(
                 add_l1(model, config.l1)
             optimizer.step()
             scheduler.step()
-            window.append((float(record.losses.mean()), accuracy_of(logits, y), survivors(record.share_by_parameter, model)))
+            window.append((float(record.losses.mean()), accuracy_of(logits, y), record.share))
             if step % every == 0 or step == steps:
                 yield Progress(step, *np.mean(window, axis=0).tolist())
                 window.clear()

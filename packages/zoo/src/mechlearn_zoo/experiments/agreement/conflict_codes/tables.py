@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from claimlab import EarlyStopping, Positive, Row, check_limits
 from mechlearn.nn.perceptrons import mlp
-from mechlearn_zoo.learners.evaluation import accuracy, survivors
+from mechlearn_zoo.learners.evaluation import accuracy
 from mechlearn_zoo.learners.shortcuts.methods import Method, after_step, agreement_of
 from mechlearn_zoo.tasks.pictures.digits import CLASSES, TOTAL, digits
 from mechlearn_zoo.tasks.streams import stream
@@ -91,7 +91,7 @@ def train(config: Sites, data: Table, method: Method) -> Row:
     for step, (x, y) in enumerate(batches(config, data), 1):
         optimizer.zero_grad()
         record = agreement.backward(cross_entropy(model(x), y, reduction="none"), ids)
-        shares += survivors(record.share_by_parameter, model)
+        shares += record.share
         optimizer.step()
         after_step(model, record, method, config.learning_rate)
         look(stopping, step / config.steps, model, data)

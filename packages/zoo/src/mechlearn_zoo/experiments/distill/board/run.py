@@ -180,7 +180,7 @@ def _steps(config: Config, method: Method, falls: Falls, model: CodePerceptron |
     optimizer = torch.optim.Adam(student.parameters(), LEARNING_RATE / 3)
     if method == "no-teacher":
         steps = config.alone * config.rounds * config.inner_steps
-        yield from without_teacher(student, x, y, label_loss, optimizer, 32, generator, steps, config.inner_steps)
+        yield from without_teacher(student, (x, y), label_loss, optimizer, 32, generator, steps, config.inner_steps)
         return
     if method == "ldt-asi" and model is not None:
         privileged = falls.train.seen(matched_frames(config, model, falls))

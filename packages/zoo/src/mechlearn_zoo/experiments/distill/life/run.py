@@ -187,7 +187,7 @@ def train(
     examples = data.data.train
     optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
     if method == "none":
-        plain = (student, examples.x, examples.y, networks.label_loss, optimizer, setting.batch, generator)
+        plain = (student, (examples.x, examples.y), networks.label_loss, optimizer, setting.batch, generator)
         for step in without_teacher(*plain, length(config, setting, len(examples.y)), every):
             yield step, None
         return

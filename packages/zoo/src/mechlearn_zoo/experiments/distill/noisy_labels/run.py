@@ -119,7 +119,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         def loss(prediction: Tensor, y: Tensor) -> Tensor:
             return label_loss(prediction, y) - method.beta * entropy(prediction)
 
-        plain = (student, examples.x, examples.y, loss, optimizer, config.batch, generator)
+        plain = (student, (examples.x, examples.y), loss, optimizer, config.batch, generator)
         yield from without_teacher(*plain, config.rounds * config.student_steps, config.student_steps)
         return
     network = relu_mlp((examples.privileged.shape[1], *config.widths, CLASSES), stream(config.seed, "teacher"))

@@ -145,7 +145,7 @@ def learn(
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     looks = range(config.young, config.steps + 1, config.young)
     if lesson is None:
-        plain = (student, data.train.x, data.train.y, binary_loss, optimizer, config.batch, generator)
+        plain = (student, (data.train.x, data.train.y), binary_loss, optimizer, config.batch, generator)
         for step in without_teacher(*plain, looks[-1], config.young):
             yield Measured(step, accuracy(student, data.selection), accuracy(student, data.test))
         return

@@ -136,7 +136,7 @@ def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> Row:
         given = replace(lesson, student=student)
         teach(given, Examples(*data.train), optimizer, steps=config.steps, batch_size=config.batch, generator=generator)
         return {"accuracy": accuracy(student, data.test), **stopping.row}
-    plain = (student, data.train.x, data.train.y, binary_loss, optimizer, config.batch, generator)
+    plain = (student, (data.train.x, data.train.y), binary_loss, optimizer, config.batch, generator)
     for _ in without_teacher(*plain, config.steps, 1):
         pass
     return {"accuracy": accuracy(student, data.test), **stopping.row}

@@ -129,7 +129,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
     generator = stream(config.seed, "splits and batches")
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
     if method == "no-teacher":
-        plain = (student, examples.x, examples.y, binary_loss, optimizer, config.batch, generator)
+        plain = (student, (examples.x, examples.y), binary_loss, optimizer, config.batch, generator)
         yield from without_teacher(*plain, config.rounds * config.student_steps, config.student_steps)
         return
     units = config.student_widths[0]

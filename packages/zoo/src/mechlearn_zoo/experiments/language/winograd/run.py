@@ -15,7 +15,6 @@ from torch import Generator, Tensor
 from claimlab import Preset, Row, Saved, Share, check_limits, checkpoint, computed, part
 from mechlearn.agreement import Agreement, AndMask, Mean, Rule
 from mechlearn_zoo.experiments.language.winograd.schema_world import PARTS, SchemaWorld, Sentences
-from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.methods.language.chance import best_of
 from mechlearn_zoo.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from mechlearn_zoo.methods.language.scoring import Scorer, predict, score
@@ -136,7 +135,7 @@ def train(config: Config, method: Method, world: SchemaWorld, saved: Saved | Non
         record = agreement.backward(choice_losses(model, sentences), ids)
         optimizer.step()
         if step % max(1, config.steps // config.looks) == 0 or step == config.steps:
-            yield Trained(step, float(record.losses.mean()), survivors(record.share_by_parameter, model), model)
+            yield Trained(step, float(record.losses.mean()), record.share, model)
         else:
             saved.keep(step)
 

@@ -15,7 +15,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from claimlab import EarlyStopping, Limited, Positive, Preset, Row, computed
 from mechlearn_zoo.experiments.own_data.linear_units.unit_tests import EXAMPLES, UnitTest, unit_test_twice
-from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.learners.shortcuts.methods import METHODS, Method, after_step, agreement_of
 from mechlearn_zoo.tasks.streams import stream
 
@@ -94,7 +93,7 @@ def train(config: Config, example: str, drawn: Boards, method: Method, own_units
         optimizer.zero_grad()
         losses = losses_of(example, model(x)[:, 0], y)
         record = agreement.backward(in_own_units(losses, len(data.x)) if own_units else losses, ids)
-        shares += survivors(record.share_by_parameter, model)
+        shares += record.share
         optimizer.step()
         after_step(model, record, method, config.learning_rate)
         if stopping.due(step / config.steps):

@@ -15,7 +15,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from claimlab import Preset, Row, computed
 from mechlearn.agreement import Agreement, AndMask, Mean, Rule, decay_masked
-from mechlearn_zoo.learners.evaluation import survivors
 from mechlearn_zoo.learners.shortcuts.looks import Looks, outcome
 from mechlearn_zoo.learners.shortcuts.training import Board, Training, batches, make_data, make_model, rotation
 from mechlearn_zoo.tasks.streams import same_stream
@@ -96,7 +95,7 @@ def train(config: Config, variant: Variant) -> Row:
     for step, (x, y, environments) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()
         record = agreement.backward(cross_entropy(model(x)[:, 0], y, reduction="none"), environments)
-        shares += survivors(record.share_by_parameter, model)
+        shares += record.share
         optimizer.step()
         if variant.masked:
             decay_masked(model, record, float(scheduler.get_last_lr()[0]), variant.masked)
