@@ -117,8 +117,7 @@ def test_a_loss_of_whole_numbers_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("weight", "frame"),
-    [((3, 1), (4,)), ((5,), (1,)), ((1, 1), (4,)), ((3,), (4,)), ((4, 1), (1, 2)), ((2,), ())],
+    ("weight", "frame"), [((3, 1), (4,)), ((5,), (1,)), ((1, 1), (4,)), ((3,), (4,)), ((4, 1), (1, 2)), ((2,), ())]
 )
 def test_a_weight_is_of_a_frame_and_never_of_examples(weight, frame):
     loss = losses.SquaredError("sum", torch.ones(weight))

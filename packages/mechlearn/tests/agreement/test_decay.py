@@ -36,10 +36,7 @@ def trained(optimizer, rows):
 
 @pytest.mark.parametrize(
     "optimizer",
-    [
-        lambda ps: torch.optim.Adam(ps, lr=0.1, weight_decay=0.1),
-        lambda ps: torch.optim.SGD(ps, lr=0.1, momentum=0.9),
-    ],
+    [lambda ps: torch.optim.Adam(ps, lr=0.1, weight_decay=0.1), lambda ps: torch.optim.SGD(ps, lr=0.1, momentum=0.9)],
 )
 def test_what_is_masked_shrinks_and_nothing_else_whatever_the_optimiser_or_the_batches(optimizer):
     for one, other in zip(trained(optimizer, 12), trained(optimizer, 3), strict=True):

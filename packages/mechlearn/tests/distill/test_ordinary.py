@@ -67,10 +67,7 @@ def test_a_student_is_as_it_was_where_that_fails():
 
 @pytest.mark.parametrize(
     ("changed", "sentence"),
-    [
-        ({"steps": 0}, "`steps` should be at least 1"),
-        ({"batch_size": 41}, "batch_size=41 with 40 training rows"),
-    ],
+    [({"steps": 0}, "`steps` should be at least 1"), ({"batch_size": 41}, "batch_size=41 with 40 training rows")],
 )
 def test_bad_settings_are_refused(changed, sentence):
     with pytest.raises(ValueError, match=sentence):
@@ -119,14 +116,7 @@ def test_steps_under_an_outer_autocast_read_the_weights_as_they_are():
         data = Examples(*(tensor.float() if tensor.is_floating_point() else tensor for tensor in examples()))
         optimizer = torch.optim.SGD(student.parameters(), 0.5)
         with torch.autocast("cpu", torch.bfloat16, cache_enabled=cached):
-            teach(
-                models.lesson(student, teacher, ["1"]),
-                data,
-                optimizer,
-                steps=5,
-                batch_size=6,
-                generator=models.generator(4),
-            )
+            teach(models.lesson(student, teacher, ["1"]), data, optimizer, steps=5, batch_size=6, generator=models.generator(4))
         found.append(student.state_dict())
     assert all(torch.equal(tensor, found[1][name]) for name, tensor in found[0].items())
 

@@ -8,9 +8,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from mechlearn.distill import (
-    split_rows,
-)
+from mechlearn.distill import split_rows
 from small_lessons import EXACT, derivative, lesson, make
 
 
@@ -87,11 +85,7 @@ def test_where_steps_are_run_again_noise_of_any_origin_is_found(strategy):
 
 def everything(distillation):
     return copy.deepcopy(
-        (
-            distillation.state_dict(),
-            [p.grad for p in distillation.lesson.student.parameters()],
-            torch.get_rng_state(),
-        )
+        (distillation.state_dict(), [p.grad for p in distillation.lesson.student.parameters()], torch.get_rng_state())
     )
 
 

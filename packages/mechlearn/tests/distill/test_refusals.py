@@ -213,11 +213,7 @@ def sharing():
             TypeError,
             "`examples.x` should be a tensor.*ndarray",
         ),
-        (
-            lambda: make(examples=examples()._replace(x={"a": 1})),
-            TypeError,
-            r"`examples.x\['a'\]` should be.*type int",
-        ),
+        (lambda: make(examples=examples()._replace(x={"a": 1})), TypeError, r"`examples.x\['a'\]` should be.*type int"),
         (lambda: Distillation("lesson", *[None] * 6), TypeError, "`lesson` should be a mechlearn.distill.Lesson"),
         (lambda: make().student_steps(2.5), TypeError, "`count` should be a whole number. Found 2.5"),
         (lambda: make().step(2.5), TypeError, "`student_steps` should be a whole number. Found 2.5"),

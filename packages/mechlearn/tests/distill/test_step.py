@@ -271,10 +271,7 @@ def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        (
-            {"split": Split(torch.arange(30), torch.arange(25, 40))},
-            "apart.*Found 5 rows in both, such as 25",
-        ),
+        ({"split": Split(torch.arange(30), torch.arange(25, 40))}, "apart.*Found 5 rows in both, such as 25"),
         ({"split": Split(torch.arange(30) // 2, torch.arange(30, 40))}, "each row once.*Found 15 training rows among 30"),
         ({"split": Split(torch.ones(40, dtype=torch.bool), torch.arange(30, 40))}, r"rows.*integers.*training.*torch\.bool"),
         ({"split": Split(torch.arange(30), torch.arange(30.0, 40.0))}, r"rows.*integers.*validation.*torch\.float32"),

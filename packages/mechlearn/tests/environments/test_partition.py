@@ -33,10 +33,7 @@ OTHERS = {
     "pairs": ([(site, 1) for site in SITES], (("Bonn", 1), ("Kiel", 1), ("Ulm", 1))),
     "bytes": ([site.encode() for site in SITES], (b"Bonn", b"Kiel", b"Ulm")),
     "without an order": (["Ulm", 3, "Ulm", (1, 2), 3], ("Ulm", 3, (1, 2))),
-    "dates": (
-        [datetime.date(2020, 1, d) for d in (5, 2, 5, 9, 2)],
-        tuple(datetime.date(2020, 1, d) for d in (2, 5, 9)),
-    ),
+    "dates": ([datetime.date(2020, 1, d) for d in (5, 2, 5, 9, 2)], tuple(datetime.date(2020, 1, d) for d in (2, 5, 9))),
     "numpy's dates": (np.array([5, 2, 5, 9, 2], dtype="M8[ns]"), tuple(np.array([2, 5, 9], dtype="M8[ns]"))),
     "integers beyond eight bytes": ([2**64, 2**63, 2**64, 2**70, 2**63], (2**63, 2**64, 2**70)),
     "unsigned array": (np.array([2**63, 5, 2**63, 2**64 - 1, 5], dtype=np.uint64), (5, 2**63, 2**64 - 1)),

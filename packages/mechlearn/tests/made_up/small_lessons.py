@@ -3,17 +3,7 @@
 import torch
 
 import distill_models as models
-from mechlearn.distill import (
-    SGD,
-    Adjoint,
-    Checkpoint,
-    Distillation,
-    Examples,
-    Unroll,
-    Unrolling,
-    meta_gradient,
-    split_rows,
-)
+from mechlearn.distill import SGD, Adjoint, Checkpoint, Distillation, Examples, Unroll, Unrolling, meta_gradient, split_rows
 
 EXACT = (Unroll(), Checkpoint(), Adjoint())
 

@@ -28,10 +28,7 @@ def perceptrons(weight_norm=False):
 def batches(steps):
     generator = torch.Generator().manual_seed(9)
     for _ in range(steps):
-        yield (
-            torch.randn(4, 11, 5, dtype=torch.float64, generator=generator),
-            torch.randint(3, (4, 11), generator=generator),
-        )
+        yield (torch.randn(4, 11, 5, dtype=torch.float64, generator=generator), torch.randint(3, (4, 11), generator=generator))
 
 
 def one_by_one(members, steps, decoupled, stops=(99,) * 4):

@@ -52,10 +52,7 @@ def greatest_by_search(objective, constraint, upper: float, lower: float | None,
     n = len(objective[1])
     low = -np.inf if lower is None else lower
     bounds = scipy.optimize.NonlinearConstraint(
-        lambda x: quadratic(*constraint, x),
-        low,
-        upper,
-        jac=lambda x: (constraint[1].numpy() + constraint[2].numpy() @ x)[None],
+        lambda x: quadratic(*constraint, x), low, upper, jac=lambda x: (constraint[1].numpy() + constraint[2].numpy() @ x)[None]
     )
     best = -np.inf
     for _ in range(starts):

@@ -30,10 +30,7 @@ def same(frames):
             "Found Tensor.*Trajectories\\(frames, lengths\\)",
         ),
         (lambda: check_kinds(Dynamics(same, losses.SquaredError()), [X.frames]), "Found list"),
-        (
-            lambda: check_kinds(same, X),
-            "`dynamics` should be skips.Dynamics. Found function.*Dynamics\\(model, loss\\)",
-        ),
+        (lambda: check_kinds(same, X), "`dynamics` should be skips.Dynamics. Found function.*Dynamics\\(model, loss\\)"),
         (lambda: inspect.unwrap(rollout)(same, X.first(), max_steps=2), "Found function"),
         (lambda: inspect.unwrap(_check)(X, 2, None), "`first` should be a tensor.*Found Trajectories.*first\\(\\) gives them"),
         (lambda: inspect.unwrap(_check)(X.first(), 2.5, None), "`max_steps` should be a whole number.*Found 2.5"),

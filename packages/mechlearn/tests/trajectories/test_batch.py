@@ -166,11 +166,7 @@ def test_bad_input_is_refused_with_a_sentence(frames, lengths, scale, error, sen
         (torch.zeros(2, 4), [3, 2], r"`lengths` should be a tensor of integers. Found list. Pass torch.tensor\(lengths\)"),
         (np.zeros((2, 4)), torch.tensor([3, 2]), "`frames` should be a tensor. Found ndarray. Trajectories.from_numpy"),
         (torch.zeros(2, 4, dtype=torch.complex64), torch.tensor([3, 2]), "real numbers. Found torch.complex64. Split them"),
-        (
-            torch.zeros(2, 4, device="meta"),
-            torch.tensor([3, 2]),
-            "`frames` should hold data. Found a tensor on the",
-        ),
+        (torch.zeros(2, 4, device="meta"), torch.tensor([3, 2]), "`frames` should hold data. Found a tensor on the"),
         (torch.zeros(2, 4), torch.ones(2, dtype=torch.int64, device="meta"), "`lengths` should hold data"),
         (torch.zeros(2, 4).to_sparse(), torch.tensor([3, 2]), "`frames` should be dense. Found torch.sparse_coo"),
         (

@@ -216,11 +216,7 @@ X, STAR, Y = models.randn(0, 40, 6), models.randn(1, 40, 4), models.labels(2, 40
 @pytest.mark.parametrize(
     ("examples", "kind", "sentence"),
     [
-        (
-            Examples(X, [STAR[:3], STAR[:5]], Y),
-            TypeError,
-            r"`examples.privileged` should be .*Found a list, which does",
-        ),
+        (Examples(X, [STAR[:3], STAR[:5]], Y), TypeError, r"`examples.privileged` should be .*Found a list, which does"),
         (
             Examples(X, torch.nested.nested_tensor([STAR[:3], STAR[:5]], layout=torch.jagged), Y),
             TypeError,
@@ -230,11 +226,7 @@ X, STAR, Y = models.randn(0, 40, 6), models.randn(1, 40, 4), models.labels(2, 40
         (Examples({}, STAR, Y), ValueError, "`examples.x` should have entries. Found an empty dict"),
         (Examples({"a": torch.tensor(1.0)}, STAR, Y), ValueError, r"`examples.x\['a'\]` should have the shape.*a scalar"),
         (Examples({"a": X, "b": np.ones(40)}, STAR, Y), TypeError, r"`examples.x\['b'\]` should be.*ndarray.*as_tensor"),
-        (
-            Examples({"a": X, "b": X[:39]}, STAR, Y),
-            ValueError,
-            "one row for each.*'x': '39 and 40', 'privileged': '40'",
-        ),
+        (Examples({"a": X, "b": X[:39]}, STAR, Y), ValueError, "one row for each.*'x': '39 and 40', 'privileged': '40'"),
         (Examples(X, ragged(39), Y), ValueError, "one row for each example.*'privileged': '39'"),
         (Examples(X, STAR, {"y": Y}), TypeError, "`examples.y` should be a tensor"),
         (Examples(X, Ragged(STAR, STAR > 9), Y), ValueError, "should have a frame in every trajectory"),
@@ -252,11 +244,7 @@ def test_what_cannot_be_read_is_said(examples, kind, sentence):
     ("changed", "kind", "sentence"),
     [
         ({"privileged": ragged(4)}, TypeError, r"Found Trajectories for the batches of an unroll\. Take Examples"),
-        (
-            {"x": {"a": torch.ones(4)}},
-            ValueError,
-            r"`batches.x\['a'\]` should have the shape.*Found shape \(4,\)",
-        ),
+        ({"x": {"a": torch.ones(4)}}, ValueError, r"`batches.x\['a'\]` should have the shape.*Found shape \(4,\)"),
         ({"privileged": {"a": torch.ones(4, 3)}}, ValueError, r"privileged data with \(n, B\) = \(4, 3\)"),
     ],
 )

@@ -137,10 +137,7 @@ def test_rounds_of_a_recurrent_student_and_of_several():
 @pytest.mark.parametrize(
     ("layers", "sentence"),
     [
-        (
-            ["cell"],
-            r"Found a second call of 'cell'\. Name its calls, 'cell@0', 'cell@1', ...: .*calls\('cell', count\)",
-        ),
+        (["cell"], r"Found a second call of 'cell'\. Name its calls, 'cell@0', 'cell@1', ...: .*calls\('cell', count\)"),
         (["cell@3"], r"Found 'cell@3', and 3 calls of 'cell'\. Calls are counted from 0"),
         (["cells@0"], r"Found 'cells@0', which is none; did you mean 'cell'"),
         (["cell@-1"], r"Found 'cell@-1', which is none"),

@@ -247,10 +247,7 @@ X, REWARDS = walks([5, 4]), rewards_of([5, 4])
             lambda: match(Dynamics(Simulator(), SquaredError(), cumulants=Cumulants(X_LONG)), X, Greedy(2)),
             r"one fewer than frames: \[4, 3\]. Found \[5, 4\]. Choose their rows",
         ),
-        (
-            lambda: match(Dynamics(Simulator(), SquaredError(), cumulants=Cumulants(REWARDS)[[0]]), X, Greedy(2)),
-            r"Found \[4\]",
-        ),
+        (lambda: match(Dynamics(Simulator(), SquaredError(), cumulants=Cumulants(REWARDS)[[0]]), X, Greedy(2)), r"Found \[4\]"),
         (
             lambda: match(Dynamics(Simulator(), SquaredError(), cumulants=Cumulants(None)), X, Greedy(2)),
             "should hold values where trajectories are matched. Found None",

@@ -219,10 +219,7 @@ MEMORY = Memory(torch.zeros(3, dtype=torch.float64))
             lambda: match(Dynamics(grows, SquaredError(), state=MEMORY), walks([5, 4]), Greedy(2)),
             r"its state in the shape that it was given it, \(2, 3\). Found \(2, 6\)",
         ),
-        (
-            lambda: rollout(Dynamics(grows, SquaredError(), state=MEMORY), walks([5, 4]).first(), max_steps=2),
-            r"Found \(2, 6\)",
-        ),
+        (lambda: rollout(Dynamics(grows, SquaredError(), state=MEMORY), walks([5, 4]).first(), max_steps=2), r"Found \(2, 6\)"),
         (
             lambda: match(Dynamics(grows, SquaredError(), state=Memory(torch.zeros(3), 4)), walks([5, 4]), Greedy(2)),
             r"a frame behind the 4 that the model is shown first. Found 4 frames in trajectory 1",

@@ -19,9 +19,7 @@ from mechlearn.tables.distilling.distilled import _explained
 QUICK = {"steps": 16, "random_state": 0}
 
 
-@parametrize_with_checks(
-    [DistilledRegressor(), DistilledClassifier(), DistilledClassifier(teacher="auxiliary", **QUICK)],
-)
+@parametrize_with_checks([DistilledRegressor(), DistilledClassifier(), DistilledClassifier(teacher="auxiliary", **QUICK)])
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -77,10 +77,7 @@ REFUSED = {
         lambda: prepare(TABLE.x, np.where(TABLE.site == 2, np.arange(N) % 2, 1), TABLE.site),
         "Without a site the others should hold more than one class",
     ),
-    "missing target": (
-        lambda: prepare(TABLE.x, np.where(TABLE.y, np.nan, 1.0), TABLE.site),
-        "missing of 'y', first in",
-    ),
+    "missing target": (lambda: prepare(TABLE.x, np.where(TABLE.y, np.nan, 1.0), TABLE.site), "missing of 'y', first in"),
     "infinite target": (lambda: prepare(TABLE.x, np.where(TABLE.y, np.inf, 1.0), TABLE.site), "infinity"),
     "survival": (lambda: prepare(TABLE.x, np.stack([TABLE.y, TABLE.y], 1), TABLE.site), "survival"),
     "words to regress": (lambda: prepare(TABLE.x, ["a", "b"] * (N // 2), TABLE.site, task="regression"), "classification"),
