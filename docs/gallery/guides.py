@@ -53,10 +53,7 @@ def devices() -> Figure:
     combined = combine(AndMask(threshold=1.0), own).gradient
     figure, panels = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True, layout="constrained")
     for panel, values, title in zip(
-        panels,
-        (own, combined.expand(4, 8)),
-        ("each rank's own site", "every rank, after agreement.backward"),
-        strict=True,
+        panels, (own, combined.expand(4, 8)), ("each rank's own site", "every rank, after agreement.backward"), strict=True
     ):
         panel.imshow(values.numpy(), cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
         for row, column in torch.cartesian_prod(torch.arange(4), torch.arange(8)).tolist():

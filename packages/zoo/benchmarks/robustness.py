@@ -59,10 +59,7 @@ class Config:
     """Of data, weights and the order within rounds."""
 
 
-PRESETS = {
-    "full": Config(),
-    "quick": Config(examples=20, steps=3, hidden=8, channels=2, features=5, repeats=2, turn=0.0),
-}
+PRESETS = {"full": Config(), "quick": Config(examples=20, steps=3, hidden=8, channels=2, features=5, repeats=2, turn=0.0)}
 
 
 def run(config: Config, announce: Announce) -> Iterator[Row]:

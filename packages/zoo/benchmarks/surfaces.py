@@ -63,10 +63,7 @@ class Config:
     """Of data, weights and the order within rounds."""
 
 
-PRESETS = {
-    "full": Config(),
-    "quick": Config(points=5, networks=("small",), channels=3, side=6, batch=2, repeats=2, turn=0.001),
-}
+PRESETS = {"full": Config(), "quick": Config(points=5, networks=("small",), channels=3, side=6, batch=2, repeats=2, turn=0.001)}
 
 
 def run(config: Config, announce: Announce) -> Iterator[Row]:

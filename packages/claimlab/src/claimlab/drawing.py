@@ -106,12 +106,7 @@ def panels(
 
 
 def band(
-    axes: Axes,
-    x: ArrayLike,
-    curves: ArrayLike,
-    label: str,
-    colour: str,
-    spread: Literal["range", "quartiles"] = "range",
+    axes: Axes, x: ArrayLike, curves: ArrayLike, label: str, colour: str, spread: Literal["range", "quartiles"] = "range"
 ) -> None:
     """Draw the median over seeds as a line and their spread as a band.
 

@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 
 from claimlab import COLOURS, Rows, house_style, panels
-from mechlearn_zoo.learners.plots import (
-    columns,
-    curves,
-    first_seed,
-    legend_below,
-    level,
-    lines_of_dots,
-    picture,
-    table,
-)
+from mechlearn_zoo.learners.plots import columns, curves, first_seed, legend_below, level, lines_of_dots, picture, table
 
 ROWS = Rows(
     {"seed": seed, "method": method, "step": step, "error": step + seed + 10 * (method == "b")}

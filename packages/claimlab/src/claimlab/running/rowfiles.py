@@ -103,9 +103,7 @@ class Recorded:
 
 
 def read_rows(
-    path: Path,
-    sums: Mapping[int, tuple[int, str]] | None = None,
-    finished: tuple[Sequence[int], float] | None = None,
+    path: Path, sums: Mapping[int, tuple[int, str]] | None = None, finished: tuple[Sequence[int], float] | None = None
 ) -> Recorded:
     """Read recorded rows; a seed that has lost a line is left out, as half a seed must not pass for a whole one.
 
@@ -124,9 +122,7 @@ def read_rows(
 
 
 def rows_in(
-    data: bytes,
-    sums: Mapping[int, tuple[int, str]] | None = None,
-    finished: tuple[Sequence[int], float] | None = None,
+    data: bytes, sums: Mapping[int, tuple[int, str]] | None = None, finished: tuple[Sequence[int], float] | None = None
 ) -> Recorded:
     """Return the same of what such a file holds."""
     text = _text(data)

@@ -22,13 +22,7 @@ SIGNS = {
 UNCHECKED = "recorded, not checked"
 """What is said of a verdict that was not computed from rows by claims that the user named."""
 
-KINDS = {
-    "claim": "paper",
-    "hypothesis": "paper, hypothesis",
-    "control": "control",
-    "erratum": "erratum",
-    "ours": "ours",
-}
+KINDS = {"claim": "paper", "hypothesis": "paper, hypothesis", "control": "control", "erratum": "erratum", "ours": "ours"}
 """Whose sentence a claim is, in words."""
 
 

@@ -182,8 +182,7 @@ def test_a_loop_within_one_that_holds_parts_is_refused(keeper):
 
 
 @pytest.mark.parametrize(
-    ("part", "sentence"),
-    [(object(), "Found a object"), ({"a": 1}, "Found a dict"), (None, "Found a NoneType")],
+    ("part", "sentence"), [(object(), "Found a object"), ({"a": 1}, "Found a dict"), (None, "Found a NoneType")]
 )
 def test_what_cannot_be_kept_is_said_at_once(part, sentence):
     with pytest.raises(LabError, match=sentence):

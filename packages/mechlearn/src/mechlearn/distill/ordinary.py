@@ -31,13 +31,7 @@ AT_A_TIME = 64
 
 @arguments.worded
 def teach(
-    lesson: Lesson,
-    examples: Examples,
-    optimizer: torch.optim.Optimizer,
-    *,
-    steps: int,
-    batch_size: int,
-    generator: Generator,
+    lesson: Lesson, examples: Examples, optimizer: torch.optim.Optimizer, *, steps: int, batch_size: int, generator: Generator
 ) -> StudentRecord:
     """Train a student under a teacher that does not change, such as a fresh student under a trained teacher.
 

@@ -9,10 +9,7 @@ from mechlearn.environments import EnvironmentIds, check_differentiable, group
 
 
 def fishr_penalty(
-    losses: Float[Tensor, "..."],
-    environments: EnvironmentIds,
-    features: Float[Tensor, "b i"],
-    logits: Float[Tensor, "b o"],
+    losses: Float[Tensor, "..."], environments: EnvironmentIds, features: Float[Tensor, "b i"], logits: Float[Tensor, "b o"]
 ) -> Float[Tensor, ""]:
     """Return mean_e ||v_e - mean_e v_e||^2, where v_e is the variance of the classifier's gradients within environment e.
 

@@ -14,10 +14,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def irm_penalty(
-    outputs: Float[Tensor, "b *outputs"],
-    targets: Shaped[Tensor, "b *targets"],
-    environments: EnvironmentIds,
-    loss: Loss,
+    outputs: Float[Tensor, "b *outputs"], targets: Shaped[Tensor, "b *targets"], environments: EnvironmentIds, loss: Loss
 ) -> Float[Tensor, ""]:
     """Return mean_e (d L_e(w f) / dw at w = 1)^2, the penalty of equation IRMv1, to be weighted and added to the mean loss.
 

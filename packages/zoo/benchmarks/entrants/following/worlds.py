@@ -18,11 +18,7 @@ class Size(NamedTuple):
     time: int
 
 
-SIZES = {
-    "36x40": Size(36, 40, 1, 120),
-    "64x64 RGB": Size(64, 64, 3, 120),
-    "126x75 RGB": Size(126, 75, 3, 120),
-}
+SIZES = {"36x40": Size(36, 40, 1, 120), "64x64 RGB": Size(64, 64, 3, 120), "126x75 RGB": Size(126, 75, 3, 120)}
 """The frames of a small board, of Room runner and of Funnel board."""
 
 SMALL = 12

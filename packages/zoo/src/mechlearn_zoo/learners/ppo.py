@@ -79,12 +79,7 @@ def update(
 
 
 def learn(
-    envs: Worlds,
-    model: Walker,
-    optimizer: torch.optim.Optimizer,
-    steps: int,
-    generator: Generator,
-    bonus: Bonus | None = None,
+    envs: Worlds, model: Walker, optimizer: torch.optim.Optimizer, steps: int, generator: Generator, bonus: Bonus | None = None
 ) -> Iterator[Rollout]:
     """Act and learn without end; yield each roll-out when it was learned from.
 

@@ -147,11 +147,7 @@ def sample_latent(encoded: Encoded, generator: Generator) -> Float[Tensor, "*b l
 
 
 def vae_loss(
-    x: Float[Tensor, "..."],
-    x_hat: Float[Tensor, "..."],
-    encoded: Encoded,
-    free_nats: float = 0.5,
-    reconstruction: float = 1.0,
+    x: Float[Tensor, "..."], x_hat: Float[Tensor, "..."], encoded: Encoded, free_nats: float = 0.5, reconstruction: float = 1.0
 ) -> Float[Tensor, " b"]:
     """Return each frame's loss: the SUM over pixels and channels of (x - x^)^2, and max(KL, free_nats x latent).
 

@@ -238,11 +238,7 @@ def gated(inputs: int, outputs: int, fan: int, generator: Generator) -> nn.Linea
 def _into(inputs: Widths, outputs: Widths) -> dict[str, int]:
     """Numbers that each phi reads."""
     e, v, u = inputs
-    return {
-        "edges": e + 2 * v + u,
-        "nodes": outputs.edges + v + u,
-        "globals": outputs.edges + outputs.nodes + u,
-    }
+    return {"edges": e + 2 * v + u, "nodes": outputs.edges + v + u, "globals": outputs.edges + outputs.nodes + u}
 
 
 def _edge_inputs(layer: nn.Module, graph: Graph) -> Tensor:

@@ -144,10 +144,7 @@ class Encoder(nn.Module):
         initialise(self, generator, spread)
 
     def forward(
-        self,
-        ids: Int[Tensor, "b t"],
-        segments: Int[Tensor, "b t"] | None = None,
-        attended: Bool[Tensor, "b t"] | None = None,
+        self, ids: Int[Tensor, "b t"], segments: Int[Tensor, "b t"] | None = None, attended: Bool[Tensor, "b t"] | None = None
     ) -> Float[Tensor, "b t d"]:
         """Return the last layer's vectors.
 

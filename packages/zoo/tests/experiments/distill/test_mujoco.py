@@ -110,11 +110,7 @@ def test_ldt_over_its_own_grid(rows, monkeypatch):
 def test_table_and_ratios_select_as_they_say(rows):
     def error(row):
         printed = TABLE[row["environment"]][row["method"]] * (1 + 0.1 * row["place"])
-        return {
-            "as_printed": printed,
-            "selected": 2 * printed,
-            "selection": -row["place"],
-        }
+        return {"as_printed": printed, "selected": 2 * printed, "selection": -row["place"]}
 
     finals = [{**row, **error(row)} for row in rows if row["kind"] == "final"]
     judged = {claim.id.split(".")[1]: judge(claim, finals, "quick") for claim in EXPERIMENT.claims}

@@ -64,10 +64,7 @@ def test_looks_change_nothing_of_the_training(tiny, rows, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "rule"),
-    [
-        ({"checks": 13, "epochs": 2, "episodes": 6}, r"checks should be between 1 and 12.*Found 13"),
-    ],
+    ("change", "rule"), [({"checks": 13, "epochs": 2, "episodes": 6}, r"checks should be between 1 and 12.*Found 13")]
 )
 def test_settings_that_cannot_work_are_refused(tiny, change, rule):
     with pytest.raises(ValueError, match=rule):
@@ -295,16 +292,7 @@ def test_figures_and_progress(tiny, rows):
     assert skips_accuracy.progress(tiny, rows[-1])[0] == 1.0
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"methods": ()},
-        {"checks": 0},
-        {"evaluations": 0},
-        {"epochs": 0},
-        {"test_episodes": 0},
-    ],
-)
+@pytest.mark.parametrize("changes", [{"methods": ()}, {"checks": 0}, {"evaluations": 0}, {"epochs": 0}, {"test_episodes": 0}])
 def test_bad_settings_are_refused(tiny, changes):
     with pytest.raises(ValueError, match="should"):
         replace(tiny, **changes)

@@ -69,10 +69,7 @@ def test_averaging_first_succeeds_at_the_printed_number(accuracies, verdict):
     assert found.verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("masked", "verdict", "times"),
-    [(0.95, "holds so far", 64), (0.6, "does not hold so far", 0)],
-)
+@pytest.mark.parametrize(("masked", "verdict", "times"), [(0.95, "holds so far", 64), (0.6, "does not hold so far", 0)])
 def test_the_mask_needs_a_tenth_at_most(masked, verdict, times):
     found = judged(made_up("mean", n16=0.5, n1024=0.95) + made_up("and-mask", n8=0.5, n16=masked))["mask-16"]
     assert (found.verdict, found.measured) == (verdict, times)

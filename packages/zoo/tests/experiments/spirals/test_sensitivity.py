@@ -96,11 +96,7 @@ def test_a_training_is_stopped_where_validation_is_best_and_the_end_is_what_it_i
     assert row["test_accuracy"] == sensitivity.training.accuracy(model, data.test)
     looks = [(10, 0.5, 0.1), (20, 0.9, 0.2), (30, 0.7, 0.3), (40, 0.9, 0.4)]
     made_up = Rows({"step": step, "validation_accuracy": held_out, "test_accuracy": test} for step, held_out, test in looks)
-    assert sensitivity.stopped(made_up) == {
-        "stopped_at": 0.5,
-        "stopped_validation_accuracy": 0.9,
-        "stopped_test_accuracy": 0.2,
-    }
+    assert sensitivity.stopped(made_up) == {"stopped_at": 0.5, "stopped_validation_accuracy": 0.9, "stopped_test_accuracy": 0.2}
 
 
 def test_that_a_variant_fails_is_asked_where_it_is_stopped_too():

@@ -95,8 +95,7 @@ def test_a_comparison_is_turned_round_where_its_sign_changes(ratio, verdict, fir
 
 
 @pytest.mark.parametrize(
-    ("without", "within", "verdict"),
-    [(0.9, 0.1, "holds"), (0.9, 0.6, "does not hold"), (0.1, 0.2, "does not hold")],
+    ("without", "within", "verdict"), [(0.9, 0.1, "holds"), (0.9, 0.6, "does not hold"), (0.1, 0.2, "does not hold")]
 )
 def test_shortcuts_must_make_the_surface_convex(without, within, verdict):
     rows = [

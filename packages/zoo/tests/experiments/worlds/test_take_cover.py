@@ -52,17 +52,7 @@ def test_a_seed_whose_vision_sees_nothing_stops():
 def test_doom_for_a_few_steps(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # VizDoom leaves its settings, _vizdoom.ini, where it was started
     found = Rows(
-        rows(
-            "doom",
-            episodes=10,
-            lanes=2,
-            widths=(4, 4, 4, 4),
-            latent=3,
-            trials=1,
-            tested=2,
-            temperatures=(1.15,),
-            film=1,
-        )
+        rows("doom", episodes=10, lanes=2, widths=(4, 4, 4, 4), latent=3, trials=1, tested=2, temperatures=(1.15,), film=1)
     )
     (final,) = found.where(kind="final")
     assert 0 < final["actual"] <= 12 * 4

@@ -140,11 +140,7 @@ def of_skips() -> list[Door]:
             {"read": ("None",), "fixed_point": ("None",)},
         ),
         Door("scored", s.scored, {"rolled": rolled, "trajectories": batch, "read": None}, {"read": ("None",)}),
-        Door(
-            "candidate_losses",
-            s.candidate_losses,
-            {"matched": matched, "targets": batch, "loss": loss, "horizon": 2},
-        ),
+        Door("candidate_losses", s.candidate_losses, {"matched": matched, "targets": batch, "loss": loss, "horizon": 2}),
         Door("displacement", s.displacement, {"trajectories": batch, "horizon": 2, "loss": loss}, {"loss": ("None",)}),
         Door("encoded", s.encoded, {"trajectories": batch, "encoder": model, "detach": True, "chunk": 2}, {"chunk": ("None",)}),
         Door("Actions", s.Actions, {"values": torch.ones(2, 5, 1), "window": 2}, {"window": ("None",)}),

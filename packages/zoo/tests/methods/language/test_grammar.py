@@ -6,14 +6,7 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 
 import grammar_oracles as oracle
-from mechlearn_zoo.methods.language.grammar import (
-    EmbeddingGrammar,
-    Terminal,
-    Vectors,
-    expand,
-    together,
-    word_vectors,
-)
+from mechlearn_zoo.methods.language.grammar import EmbeddingGrammar, Terminal, Vectors, expand, together, word_vectors
 
 
 def vectors(seed=0, n=30, d=5):

@@ -3,16 +3,7 @@ import itertools
 import pytest
 import torch
 
-from mechlearn_zoo.methods.language.masked import (
-    IGNORED,
-    KEPT,
-    MASKED,
-    REPLACED,
-    UNTOUCHED,
-    Corruption,
-    corrupt,
-    masked_loss,
-)
+from mechlearn_zoo.methods.language.masked import IGNORED, KEPT, MASKED, REPLACED, UNTOUCHED, Corruption, corrupt, masked_loss
 from mechlearn_zoo.methods.language.vocabulary import BEGIN, END, MASK, PAD
 
 

@@ -6,15 +6,7 @@ import torch
 
 from mechlearn_zoo.experiments.language.winograd.schema_world import SchemaWorld
 from mechlearn_zoo.methods.language.chance import best_of, wilson
-from mechlearn_zoo.methods.language.schemas import (
-    Cooccurrence,
-    Schema,
-    association,
-    read_wsc,
-    report,
-    substituted,
-    switch,
-)
+from mechlearn_zoo.methods.language.schemas import Cooccurrence, Schema, association, read_wsc, report, substituted, switch
 
 TROPHY = Schema(
     "The trophy does not fit into the case because it is too big.",

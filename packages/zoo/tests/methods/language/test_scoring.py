@@ -57,12 +57,7 @@ def tokenizer():
     words = {"<pad>": 0, "<unknown>": 1, "<mask>": 2, **{w: i + 3 for i, w in enumerate(VOCABULARY.words)}}
     inner = Tokenizer(models.WordLevel(words, unk_token="<unknown>"))
     inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        pad_token="<pad>",
-        unk_token="<unknown>",
-        mask_token="<mask>",
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", unk_token="<unknown>", mask_token="<mask>")
 
 
 @pytest.mark.extra("language", "transformers")

@@ -4,13 +4,7 @@ import pytest
 import torch
 
 import worlds_oracles as oracles
-from mechlearn_zoo.methods.worlds import (
-    ModelOfOthers,
-    causal_influence,
-    influence_rewards,
-    mutual_information,
-    others_losses,
-)
+from mechlearn_zoo.methods.worlds import ModelOfOthers, causal_influence, influence_rewards, mutual_information, others_losses
 
 
 def generator(seed=0):

@@ -85,8 +85,7 @@ def test_training_sizes_below_one_are_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("bundle", "name"),
-    [(Mechanism, "revolutions"), (HeldOut, "validation_environments"), (HeldOut, "test_examples")],
+    ("bundle", "name"), [(Mechanism, "revolutions"), (HeldOut, "validation_environments"), (HeldOut, "test_examples")]
 )
 def test_sizes_below_one_are_refused(bundle, name):
     with pytest.raises(ValueError, match=rf"`{name}` should be at least 1\. Found 0"):

@@ -42,11 +42,7 @@ from mechlearn.agreement.inputs import READS
 from mechlearn.agreement.kernels.compiled import Compiled, load
 from mechlearn.agreement.rules import EACH, STANDARD_ERRORS
 from mechlearn.agreement.standard_errors import PLAIN, StandardErrors
-from mechlearn.environments import (
-    EnvironmentIds,
-    Environments,
-    check_finite_losses,
-)
+from mechlearn.environments import EnvironmentIds, Environments, check_finite_losses
 
 _NO_UNITS = (
     "`normalise` should be None for a rule that tests for conflict, as it asks how environments' gradients vary. Found a rule "

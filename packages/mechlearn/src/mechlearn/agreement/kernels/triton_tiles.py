@@ -104,10 +104,7 @@ def _tile(
 
 
 def weight_sums(
-    deltas: Float[Tensor, "b o oh ow"],
-    inputs: Float[Tensor, "b c h w"],
-    sizes: tuple[int, ...],
-    geometry: Geometry,
+    deltas: Float[Tensor, "b o oh ow"], inputs: Float[Tensor, "b c h w"], sizes: tuple[int, ...], geometry: Geometry
 ) -> tuple[Float[Tensor, "o k"], Float[Tensor, "o k"]]:
     """Return the sum over environments of their weight gradients, and that of the gradients' signs.
 

@@ -28,12 +28,7 @@ from mechlearn.environments import EnvironmentIds, Environments, check_trainable
 
 @worded
 def gradient_statistics(
-    model: nn.Module,
-    losses: Float[Tensor, "..."],
-    environments: EnvironmentIds,
-    *,
-    examples: bool = False,
-    pairs: bool = True,
+    model: nn.Module, losses: Float[Tensor, "..."], environments: EnvironmentIds, *, examples: bool = False, pairs: bool = True
 ) -> GradientStatistics:
     """Return how the gradients of a batch's environments differ: norms, cosines, signs, noise, whole and by layer.
 
@@ -71,13 +66,7 @@ def gradient_statistics(
 
 
 def statistics_of(
-    model: nn.Module,
-    losses: Tensor,
-    environments: EnvironmentIds,
-    *,
-    examples: bool,
-    pairs: bool,
-    retain_graph: bool,
+    model: nn.Module, losses: Tensor, environments: EnvironmentIds, *, examples: bool, pairs: bool, retain_graph: bool
 ) -> GradientStatistics:
     """Return `gradient_statistics`, of a graph that need not be kept."""
     check_trainable(model)

@@ -8,15 +8,7 @@ from torch import Tensor
 
 from mechlearn.agreement.temporal.form import wide
 from mechlearn.agreement.temporal.loading import check_keys, check_parameters, kind_of
-from mechlearn.arguments import (
-    FLOATS,
-    all_finite,
-    check_decay,
-    check_flag,
-    check_not_negative,
-    check_whole,
-    worded,
-)
+from mechlearn.arguments import FLOATS, all_finite, check_decay, check_flag, check_not_negative, check_whole, worded
 
 
 class Grokfast:

@@ -18,11 +18,7 @@ class BatchByBatch(TorchFunctionMode):
     """Within this block, inside `vmap`, `torch.nn.functional.batch_norm` of batch statistics runs batch by batch."""
 
     def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:  # noqa: ANN401  # whatever the function returns
         del types
         run = _normalised if func is batch_norm else func

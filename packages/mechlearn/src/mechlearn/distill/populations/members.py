@@ -160,11 +160,7 @@ class Stacked:
             check_module("student", student)
         losses = (lesson.label_loss, lesson.teaching_loss)
         student = self.students[0]
-        with (
-            borrowed(student, lesson.teacher),
-            student_function(student, lesson.layers) as function,
-            torch.enable_grad(),
-        ):
+        with borrowed(student, lesson.teacher), student_function(student, lesson.layers) as function, torch.enable_grad():
             problem, lectures = stacked_problem(function, lesson, batches, validation, self._params(), rule)
             check_fit(problem.member(0))
             problem = problem.measured()

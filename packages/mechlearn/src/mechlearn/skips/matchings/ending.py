@@ -42,9 +42,7 @@ class OrEnd(Choice):
         """Follow every trajectory to its last frame."""
         within = self.greedy.chooser(predictor)
         return follow(
-            predictor,
-            lambda predicted: self._choose(predictor, within, predicted),
-            explores=self.greedy.exploration > 0,
+            predictor, lambda predicted: self._choose(predictor, within, predicted), explores=self.greedy.exploration > 0
         )
 
     @torch.no_grad()

@@ -6,10 +6,4 @@ from mechlearn_zoo_benchmarks.entrants.unrolls.ours import prepare_with
 from mechlearn.distill import Adjoint
 
 NOTE = "adjoint, compiled; teacher in chunks of 12 batches"
-METHOD = Method(
-    "mechlearn",
-    prepare_with(Adjoint(compile=True), chunk=12),
-    package="mechlearn",
-    note=NOTE,
-    alone=True,
-)
+METHOD = Method("mechlearn", prepare_with(Adjoint(compile=True), chunk=12), package="mechlearn", note=NOTE, alone=True)

@@ -116,11 +116,7 @@ def make_teacher(config: Training, features: int) -> UnitsTeacher:
 
 
 def make_distillation(
-    config: Training,
-    student: nn.Sequential,
-    examples: Part,
-    printed: Printed,
-    splitting: Literal["fixed", "redrawn"] = "fixed",
+    config: Training, student: nn.Sequential, examples: Part, printed: Printed, splitting: Literal["fixed", "redrawn"] = "fixed"
 ) -> Distillation:
     """Return LDT's step object with the printed settings and a new teacher."""
     generator = same_stream(config.seed)

@@ -89,11 +89,7 @@ def scores(settings: Settings, board: SiteTable, chosen: Mapping[str, Candidate]
 
 
 def compared(
-    settings: Settings,
-    table: Table,
-    chosen: Mapping[str, Candidate],
-    cell: Cell,
-    new: Sequence[str] = (),
+    settings: Settings, table: Table, chosen: Mapping[str, Candidate], cell: Cell, new: Sequence[str] = ()
 ) -> Iterator[Row]:
     """Yield each candidate's score at new sites; without any each site is new once, to what was trained on the others.
 

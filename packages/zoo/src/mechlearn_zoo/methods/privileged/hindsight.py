@@ -50,10 +50,7 @@ class HindsightLosses(NamedTuple):
 
 
 def hindsight_losses(
-    value: Float[Tensor, " b"],
-    hindsight: Float[Tensor, " b"],
-    modelled: Float[Tensor, "b f"],
-    features: Float[Tensor, "b f"],
+    value: Float[Tensor, " b"], hindsight: Float[Tensor, " b"], modelled: Float[Tensor, "b f"], features: Float[Tensor, "b f"]
 ) -> HindsightLosses:
     """Return the three losses from two unreduced label losses and two sets of features.
 

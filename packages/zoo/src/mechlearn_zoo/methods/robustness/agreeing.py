@@ -115,11 +115,7 @@ def agreed_attack(
 
 
 def transferred_gain(
-    model: Model,
-    directions: Float[Tensor, "n *x"],
-    x: Float[Tensor, "n *x"],
-    y: Int[Tensor, " n"],
-    loss: Objective = loss,
+    model: Model, directions: Float[Tensor, "n *x"], x: Float[Tensor, "n *x"], y: Int[Tensor, " n"], loss: Objective = loss
 ) -> Float[Tensor, " n"]:
     """Return how far each example's loss rises along a perturbation, to first order and with its graph: a penalty for training.
 

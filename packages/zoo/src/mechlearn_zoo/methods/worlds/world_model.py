@@ -137,10 +137,7 @@ class MixtureRNN(nn.Module):
 
 
 def memory_loss(
-    predicted: Predicted,
-    following: Float[Tensor, "..."],
-    ended: Bool[Tensor, "..."] | None = None,
-    end_weight: float = 10.0,
+    predicted: Predicted, following: Float[Tensor, "..."], ended: Bool[Tensor, "..."] | None = None, end_weight: float = 10.0
 ) -> Float[Tensor, "..."]:
     """Return each step's loss: minus the mean over dimensions of log p(z_{t+1}), plus the end's weighted cross-entropy.
 

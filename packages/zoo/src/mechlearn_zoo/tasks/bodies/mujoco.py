@@ -97,10 +97,7 @@ def mujoco(
 
 
 def _raw(
-    made_from: tuple[Environment, AliveBonus, int, int, int],
-    cache: Path,
-    processes: int | None,
-    on_progress: OnProgress | None,
+    made_from: tuple[Environment, AliveBonus, int, int, int], cache: Path, processes: int | None, on_progress: OnProgress | None
 ) -> Rollout:
     """Return a split's rollouts in their own units; it is made from body, bonus, seed, number of the split, and its size."""
     environment, alive_bonus, seed, stream, count = made_from
@@ -117,11 +114,7 @@ def measure_scales(raw: Rollout) -> Scales:
     """Return the units of raw training examples; a component that never changes by more than rounding keeps the unit 1."""
     x = flat_inputs(raw)
     rewards, returns = raw.rewards, raw.rewards.sum(axis=1)
-    return Scales(
-        (x.mean(axis=0), _unit(x, axis=0)),
-        (float(rewards.mean()), float(_unit(rewards))),
-        np.sort(returns),
-    )
+    return Scales((x.mean(axis=0), _unit(x, axis=0)), (float(rewards.mean()), float(_unit(rewards))), np.sort(returns))
 
 
 def _unit(x: NDArray[np.float64], axis: int | None = None) -> NDArray[np.float64]:

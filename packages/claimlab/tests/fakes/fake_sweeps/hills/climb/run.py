@@ -24,11 +24,7 @@ class Config:
     pause: float = 0.0
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=2),
-    "slow": Preset(Config(pause=0.05), seeds=1),
-    "bare": Preset(Config(), seeds=1),
-}
+PRESETS = {"quick": Preset(Config(), seeds=2), "slow": Preset(Config(pause=0.05), seeds=1), "bare": Preset(Config(), seeds=1)}
 _RANGES = Ranges(
     of={
         "x": LogUniform(1e-4, 1),

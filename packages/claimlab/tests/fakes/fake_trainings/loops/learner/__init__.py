@@ -58,9 +58,5 @@ def run(config: Config) -> Iterator[Row]:
 
 
 EXPERIMENT = Experiment(
-    name="learner",
-    title="A network that learns.",
-    reproduces="nothing",
-    presets={"quick": Preset(Config(), seeds=2)},
-    run=run,
+    name="learner", title="A network that learns.", reproduces="nothing", presets={"quick": Preset(Config(), seeds=2)}, run=run
 )

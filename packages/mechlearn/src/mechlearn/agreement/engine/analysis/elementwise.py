@@ -71,10 +71,7 @@ REDUCTIONS = names(
 """The saved dimensions are reduced; all others are treated index by index."""
 
 KEEP_BUT_LAST = {
-    **dict.fromkeys(
-        names("""ReflectionPad1D ReplicationPad1D UpsampleLinear1D UpsampleNearest1D UpsampleNearestExact1D"""),
-        1,
-    ),
+    **dict.fromkeys(names("""ReflectionPad1D ReplicationPad1D UpsampleLinear1D UpsampleNearest1D UpsampleNearestExact1D"""), 1),
     **dict.fromkeys(
         names(
             """

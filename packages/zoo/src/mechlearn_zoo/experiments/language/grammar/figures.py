@@ -18,10 +18,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
     )
     figure, axes = panels(2, caption=caption + shown, height=3.0)
     classes = [str(name) for name in rows.where(kind="class").by("class")]
-    groups = (
-        (METHODS, [{"arm": "all words", "method": method} for method in METHODS]),
-        (ARMS, [{"arm": arm} for arm in ARMS]),
-    )
+    groups = ((METHODS, [{"arm": "all words", "method": method} for method in METHODS]), (ARMS, [{"arm": arm} for arm in ARMS]))
     for axis, (names, values) in zip(axes, groups, strict=True):
         found = {
             (name, colour(index)): [rows.where(**{"kind": "class", "class": one, **tags})["f1"] for one in classes]

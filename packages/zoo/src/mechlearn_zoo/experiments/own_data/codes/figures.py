@@ -26,15 +26,12 @@ weak = board(
     f"a new clinic over the early-stopped pooled network, where clinics are exchangeable; {INTERVAL}; clinics x rows of each",
 )
 wards = board(
-    "wards",
-    f"a new clinic with wards of its own over the early-stopped pooled network; {INTERVAL}; clinics x rows of each",
+    "wards", f"a new clinic with wards of its own over the early-stopped pooled network; {INTERVAL}; clinics x rows of each"
 )
 tag = board(
-    "tag",
-    "new sites where the tag is reversed, shuffled and as before, over the early-stopped pooled network; " + INTERVAL,
+    "tag", "new sites where the tag is reversed, shuffled and as before, over the early-stopped pooled network; " + INTERVAL
 )
 calibration = board(
-    "calibration",
-    f"a new clinic with instruments and a base rate of its own over the early-stopped pooled network; {INTERVAL}",
+    "calibration", f"a new clinic with instruments and a base rate of its own over the early-stopped pooled network; {INTERVAL}"
 )
 writers = board("writers", f"three new writers over the early-stopped pooled network, {INTERVAL}")

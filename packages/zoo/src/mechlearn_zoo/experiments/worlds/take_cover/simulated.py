@@ -47,11 +47,7 @@ class SimulatedWorld:
     """
 
     def __init__(
-        self,
-        make: Callable[[], Any],
-        look: Callable[[Any], np.ndarray],
-        act: Callable[[np.ndarray], Any],
-        actions: int,
+        self, make: Callable[[], Any], look: Callable[[Any], np.ndarray], act: Callable[[np.ndarray], Any], actions: int
     ) -> None:
         check_whole("actions", actions, 1)
         self.make, self.look, self.act, self.actions = make, look, act, actions

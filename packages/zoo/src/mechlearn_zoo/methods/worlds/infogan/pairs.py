@@ -54,11 +54,7 @@ class PairLosses(NamedTuple):
 
 
 def pair_losses(
-    networks: CausalInfoGAN,
-    real_pairs: Float[Tensor, "..."],
-    generator: Generator,
-    noise: int = 2,
-    jitter: float = 0.0,
+    networks: CausalInfoGAN, real_pairs: Float[Tensor, "..."], generator: Generator, noise: int = 2, jitter: float = 0.0
 ) -> PairLosses:
     """Return the losses of one batch of pairs.
 
