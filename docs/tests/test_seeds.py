@@ -4,6 +4,9 @@ import importlib.util
 import tomllib
 from pathlib import Path
 
+from claimlab.claims import FAILED
+from claimlab.showing.folding import OF_TEXTS
+
 TABLES = Path(__file__).parents[1] / "tables"
 ROOT = TABLES.parents[1]
 
@@ -23,6 +26,13 @@ def test_the_seeds_page_is_up_to_date():
 def test_each_failing_claim_of_the_thesis_has_its_readings():
     readings = script("readings")
     assert readings.PAGE.read_text(encoding="utf-8") == readings.page(), "make pages"
+
+
+def test_each_failing_claim_of_a_paper_has_its_reason():
+    readings = script("readings").Readings()
+    judged = [one.claim for some in readings.claims.values() for one in some]
+    failing = {claim.id for claim in judged if claim.verdict in FAILED and claim.kind in OF_TEXTS}
+    assert failing <= readings.why.keys()
 
 
 def test_readme_has_the_recorded_results():

@@ -57,6 +57,17 @@ def _sequence(kind: type[nn.RNNBase]) -> Callable[[bool, int], Problem]:
     return problem
 
 
+def _packed(quick: bool, seed: int) -> Problem:
+    """8 environments of 16 texts of 10 to 64 tokens."""
+    environments, examples, steps, vocabulary, width = (3, 2, 12, 20, 4) if quick else (8, 16, 64, 100, 64)
+    generator, count = Generator().manual_seed(seed), environments * examples
+    lengths = torch.randint(10, steps + 1, (count, 1), generator=generator)
+    x = torch.randint(1, vocabulary, (count, steps), generator=generator) * (torch.arange(steps) < lengths)
+    y = torch.randint(0, 10, (count,), generator=generator)
+    owners = torch.arange(environments).repeat_interleave(examples)
+    return Problem(_seeded(lambda: others.Reader(vocabulary, width, 2 * width), seed), _cross_entropy, x, y, owners, THRESHOLD)
+
+
 def _vit(quick: bool) -> nn.Module:
     """ViT-Tiny with patches of 4, so that 32x32 pictures have 64."""
     return transformers.VisionTransformer(Size(16, 2, 2, 10, 4) if quick else Size(192, 12, 3, 10, 64))
@@ -75,6 +86,7 @@ MODELS: dict[str, Callable[[bool, int], Problem]] = {
     "convnext": _picture(lambda quick: others.convnext(8, 1) if quick else others.convnext(64, 3)),
     "gru": _sequence(nn.GRU),
     "lstm": _sequence(nn.LSTM),
+    "packed": _packed,
 }
 """From a model's name to the function (quick, seed) -> problem."""
 

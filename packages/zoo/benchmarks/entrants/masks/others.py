@@ -1,8 +1,9 @@
-"""Further networks of the benchmark: recurrent ones, ConvNeXt, low-rank adapters on a frozen network."""
+"""Further networks of the benchmark: recurrent ones, of packed texts too, ConvNeXt, low-rank adapters on a frozen network."""
 
 import torch
 from mechlearn_zoo_benchmarks.entrants.masks.transformers import Language, Size, rms_language
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
 
 class Recurrent(nn.Module):
@@ -22,6 +23,27 @@ class Recurrent(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return logits."""
         return self.head(self.layer(x)[0][:, -1])
+
+
+class Reader(nn.Module):
+    """An LSTM over texts without their padding, and logits of its last state.
+
+    Args:
+        vocabulary: how many tokens; 0 is padding.
+        width: of the embeddings.
+        hidden: width of the state.
+    """
+
+    def __init__(self, vocabulary: int, width: int, hidden: int) -> None:
+        super().__init__()
+        self.embed, self.layer = nn.Embedding(vocabulary, width), nn.LSTM(width, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, 10)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return logits of (B, T) tokens, padded at their ends."""
+        lengths = (tokens > 0).sum(1).cpu()
+        texts = pack_padded_sequence(self.embed(tokens), lengths, batch_first=True, enforce_sorted=False)
+        return self.head(self.layer(texts)[1][0][-1])
 
 
 class ChannelsLast(nn.Module):

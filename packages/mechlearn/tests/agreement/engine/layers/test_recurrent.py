@@ -3,9 +3,11 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.checkpoint import checkpoint
 
 from cpu_alone import cpu_alone
+from definition_oracles import assert_definition
 from mechlearn.agreement import Agreement, AndMask, Combined
 from mechlearn.agreement.engine.layers import gates, recurrent
 
@@ -269,3 +271,48 @@ def test_many_blocks_of_steps(monkeypatch):
     Agreement(model, AndMask(0.6)).backward(losses, ids)
     for parameter, stack in zip(model.parameters(), stacks, strict=True):
         assert_masked(parameter.grad, stack, 2e-5)
+
+
+class Packed(nn.Module):
+    """Token embeddings, a recurrent layer over sequences without their padding, and a readout.
+
+    Args:
+        layer: the recurrent one's class.
+        padded: read all states, padded again, in place of the last ones.
+        options: of the layer.
+    """
+
+    def __init__(self, layer, padded, **options):
+        super().__init__()
+        self.embed, self.layer, self.padded = nn.Embedding(20, 4), layer(4, 5, **options), padded
+        self.head = nn.Linear(5 * (1 + self.layer.bidirectional), 1)
+
+    def forward(self, tokens, lengths):
+        first = self.layer.batch_first
+        inputs = self.embed(tokens if first else tokens.T)
+        states, last = self.layer(pack_padded_sequence(inputs, lengths, batch_first=first, enforce_sorted=False))
+        if self.padded:
+            return self.head(pad_packed_sequence(states, batch_first=True)[0]).sum((1, 2))
+        last = last[0] if isinstance(last, tuple) else last
+        return self.head(last.mT.flatten(1) if self.layer.bidirectional else last[-1]).sum(1)
+
+
+PACKED = {
+    "LSTM": (nn.LSTM, False, {"batch_first": True}),
+    "LSTM, all states": (nn.LSTM, True, {"num_layers": 2}),
+    "GRU, both directions": (nn.GRU, True, {"bidirectional": True, "batch_first": True}),
+    "GRU": (nn.GRU, False, {"num_layers": 2}),
+    "RNN": (nn.RNN, True, {"batch_first": True}),
+}
+
+
+@pytest.mark.parametrize("ids", [IDS["mixed"], IDS["unequal"]], ids=["mixed", "unequal"])
+@pytest.mark.parametrize("lengths", [[3, 6, 2, 6, 1, 4], [6, 1, 1, 1, 1, 1], [6] * 6], ids=["some", "one", "all"])
+@pytest.mark.parametrize("kind", PACKED)
+def test_sequences_without_their_padding(kind, lengths, ids):
+    layer, padded, options = PACKED[kind]
+    torch.manual_seed(0)
+    model = Packed(layer, padded, **options).double()
+    losses = model(torch.randint(20, (6, 6)), torch.tensor(lengths)).square()
+    record = assert_definition(Agreement(model, AndMask(0.6)), losses, torch.tensor(ids))
+    assert set(record.paths.values()) == {"layer"}

@@ -148,6 +148,18 @@ def segment_reduce(batch: Batch, node: Node, slot: int, own: Known, out: Shape, 
     return own if array.shape[0] == 1 else batch.tidy(array.repeat(numpy(lengths), 0))
 
 
+def packed(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
+    """Rows of sequences, step by step and without padding: put each back to its sequence and step."""
+    array = batch.array(own, len(out))
+    if array.shape[0] == 1:
+        array = array.repeat(out[0], 0)
+    steps, sequences = (into[1], into[0]) if saved(node, "batch_first") else into[:2]
+    running = np.arange(sequences) < numpy(saved(node, "result1"))[:steps, None]
+    placed = np.full((steps, sequences, *array.shape[1:]), -1, array.dtype)
+    placed[: len(running)][running] = array
+    return batch.tidy(placed.swapaxes(0, 1) if saved(node, "batch_first") else placed)
+
+
 def _keys(node: Node, dims: int) -> list[Array | None]:
     """Return an advanced index, one array or None (all of it) for each dimension; masks become indices."""
     keys: list[Array | None] = []

@@ -6,7 +6,7 @@ there, so any label is true of it). `Lost`: some slice may depend on several env
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -99,9 +99,7 @@ class Batch:
 
     def tidy(self, own: Array) -> Known:
         """Return the cheapest true form of an ownership: by example where possible, small where constant."""
-        if self.precise:
-            return own if own.size else np.full((1,) * own.ndim, _ABSENT)
-        return self.relaxed(own)
+        return narrowed(own, range(own.ndim)) if self.precise and own.size else self.relaxed(own)
 
     def relaxed(self, own: Array) -> Known:
         """Do so also where labels of slices that no loss reaches must be made up."""
@@ -136,6 +134,15 @@ class Batch:
         if len(wide) > 1:
             return None
         return Rows(wide[0] if wide else WHOLE, owners=torch.from_numpy(own.reshape(-1).astype(np.int64)))
+
+
+def narrowed(own: Array, axes: Iterable[int]) -> Array:
+    """Return an ownership with size 1 along those of some axes along which it does not vary."""
+    for axis in axes:
+        if own.shape[axis] > 1:
+            first = own.take([0], axis)
+            own = first if (own == first).all() else own
+    return own
 
 
 def collapse(own: Array, axes: tuple[int, ...]) -> Array:
@@ -244,11 +251,7 @@ def _reshape_array(own: Array, out: Shape, into: Shape) -> Array:
         if varies and block != sizes:
             spread += range(i, i + len(sizes))
         i += size[1]
-    own = np.broadcast_to(own, wide).reshape(target)
-    for axis in spread:
-        first = own.take([0], axis)
-        own = first if (own == first).all() else own
-    return own
+    return narrowed(np.broadcast_to(own, wide).reshape(target), spread)
 
 
 def _runs(out: Shape, into: Shape) -> list[tuple[int, tuple[int, int]]]:

@@ -61,7 +61,7 @@ def cut(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape
 def _place(own: Array, dim: int, size: int, where: slice) -> Array:
     shape = list(own.shape)
     shape[dim] = size
-    placed = np.full(shape, -1)
+    placed = np.full(shape, -1, own.dtype)
     placed[(slice(None),) * dim + (where,)] = own
     return placed
 

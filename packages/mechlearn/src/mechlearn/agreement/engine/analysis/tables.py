@@ -56,6 +56,7 @@ _RULES: dict[str, Rule] = {
     "MaskedScatter": indexing.masked_scatter,
     "Take": indexing.take,
     "SegmentReduce": indexing.segment_reduce,
+    "PackPaddedSequence": indexing.packed,
     "Mm": products.mm,
     "Addmm": products.addmm,
     "Bmm": products.bmm,

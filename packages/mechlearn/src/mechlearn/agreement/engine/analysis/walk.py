@@ -112,6 +112,7 @@ class Walk:
 
     def __init__(self, graph: Survey, names: dict[int, str], batch: Batch, vouch: bool = False) -> None:
         self._graph, self._names, self._batch, self._vouch = graph, names, batch, vouch
+        self._lost = False
         self._shapes: dict[tuple[Node, int], Shape] = {}
         self._alone: dict[Node, _Below | None] = {}
         self._leaves: dict[Node, frozenset[str] | None] = {}
@@ -119,8 +120,12 @@ class Walk:
         self._entered: set[Node] = set()
         self.found = Proof()
 
-    def run(self) -> Proof:
-        """Walk from the losses, whose slices along dimension 0 are the examples."""
+    def run(self) -> Proof | None:
+        """Walk from the losses, whose slices along dimension 0 are the examples.
+
+        Returns:
+            What was found; None where ownership was lost on the way and labels were made up, which may be why.
+        """
         graph, owns = self._graph, self._owns
         readers = dict(graph.readers)
         owns[graph.root] = {graph.number: Rows(0)}
@@ -128,6 +133,8 @@ class Walk:
         order = graph.order
         order.clear()
         while ready:
+            if self._lost and not self._batch.precise:
+                return None
             node = ready.pop()
             order.append(node)
             slots = graph.slots[node]
@@ -249,7 +256,7 @@ class Walk:
 
     def _ends_here(self, kind: Kind, alone: _Below, child: Node, number: int, own: Known) -> bool:
         """Tell whether a parameter is read as near as possible: where rows of a table are, or all is one environment's."""
-        if isinstance(own, Rows) or own.size > 1:
+        if isinstance(own, Rows) or (own != own.flat[:1]).any():
             # As large as the parameter: no example has come in below.
             return kind.looks_up and math.prod(self._shape(child, number)) <= self._graph.leaves[alone[1]].numel()
         return True
@@ -357,6 +364,7 @@ class Walk:
                 self._send(child, number, own)
 
     def _send(self, child: Node, number: int, own: Own) -> None:
+        self._lost = self._lost or type(own) is Lost
         self._entered.add(child)
         self.found.sent[child] = self.found.sent.get(child, 0) + 1
         held = self._owns.get(child)
@@ -424,7 +432,8 @@ def prove(graph: Survey, names: dict[int, str], groups: Environments, vouch: boo
 
     size = sum(groups.sizes)
     found = Walk(graph, names, Batch(index, size), vouch).run()
-    if not found.lost:
+    if found is not None and not found.lost:
         return found
     precise = Walk(graph, names, Batch(index, size, precise=True), vouch).run()
-    return precise if len(precise.lost) < len(found.lost) else found
+    assert precise is not None  # as it makes no label up
+    return precise if found is None or len(precise.lost) < len(found.lost) else found
