@@ -42,7 +42,7 @@ def read(tmp_path):
 
 
 def test_a_claim_is_what_its_table_says(read):
-    (found,) = read(FIRST + 'tried = "Less."\nearlier = ["Above 0."]\npremises = ["toy.second"]\nwhy = "it learns"\n')
+    (found,) = read(FIRST + 'tried = "Less."\nearlier = ["Above 0."]\nneeds = {premises = ["toy.second"], why = "it learns"}\n')
     assert (found.id, found.text, found.source, found.printed, found.kind) == (
         "toy.first", "It is high.", "figure 1", "1", "claim",
     )  # fmt: skip
@@ -57,8 +57,20 @@ def test_a_cell_takes_the_rest_from_its_claim(read):
     assert (other.cell_of, other.text, other.printed, other.condition.words) == (
         "toy.first", first.text, "1", first.condition.words,
     )  # fmt: skip
-    assert other.tried == ""
+    assert other.tried == "Less."
     assert judge(other, ROWS, "quick").measured == pytest.approx(0.3)
+
+
+def test_claims_take_what_every_one_has_and_an_empty_one_takes_nothing(read):
+    every = '[every]\nsource = "ours: a control"\ntried = "Less."\nneeds = {premises = ["toy.second"]}\n'
+    bare = 'measure = "of(\'value\')"\ncondition = "value above 0"\n'
+    rows = ["", 'tried = ""\nneeds = {}\n', 'source = "figure 1"\n', 'kind = "control"\n']
+    found = read(every + "".join(f'["toy.{place}"]\ntext = "It is."\n{bare}{row}' for place, row in enumerate(rows)))
+    assert [one.kind for one in found] == ["ours", "ours", "claim", "control"]
+    assert [one.tried for one in found] == ["Less.", "", "Less.", "Less."]
+    assert [one.needs for one in found] == [Needs(("toy.second",)), Needs(), *[Needs(("toy.second",))] * 2]
+    cell = f'["toy.cell"]\ncell_of = "toy.0"\nsource = "figure 2"\n{bare}'
+    assert read(every + f'["toy.0"]\ntext = "It is."\ntried = ""\n{bare}' + cell)[1].tried == ""
 
 
 def test_several_measures_and_stopped_trainings(read):
@@ -84,6 +96,11 @@ def test_presets_and_measures_of_the_lab(read):
         (FIRST.replace('source = "figure 1"', ""), "Found source None"),
         (FIRST + 'kind = "rumour"\n', "Found kind 'rumour'"),
         (FIRST + 'presets = "quick"\n', "Found presets 'quick'"),
+        (FIRST + 'why = "it learns"\n', "Found a column 'why'"),
+        (FIRST + "needs = {place = []}\n", "Found a column 'place'"),
+        (FIRST + 'needs = {placebos = "toy.second"}\n', "Found placebos 'toy.second'"),
+        (FIRST + 'needs = ["toy.second"]\n', r"should have a table of `needs`. Found \['toy.second'\]"),
+        ("[every]\ncolour = 1\n" + FIRST, "toy.first in .* Found a column 'colour'"),
         (FIRST.replace("above 0.5", "high"), "should end with a rule"),
         (FIRST.replace("of(", "nobody("), "no measure is called 'nobody'"),
         (FIRST.replace("of('value', scale=2)", "1 + 1"), "malformed node"),

@@ -11,8 +11,11 @@ condition = "test accuracy at least 0.95"
 `measure` is a call, or a name, of what the module of measures defines, of `OverSeeds`, `Paired` and `EachSeed`, of `partial`,
 `mean` and `median`; its arguments are literals, such names and such calls. Instead of it `measures` has several by their words.
 `stopped = true` asks the same where validation stops trainings early, `stopped = "..."` another measure. `presets` are those at
-which the claim is measured, quick and paper if there are none. `premises`, `placebos`, `controls` and `why` are its `Needs`. A
-claim with `cell_of` takes what it does not say itself from the claim that it is a cell of.
+which the claim is measured, quick and paper if there are none. `needs` has `premises`, `placebos`, `controls` and `why`.
+A claim without a `kind` is "ours" if its source starts so, else a text's.
+
+A claim with `cell_of` takes what it does not say itself from the claim that it is a cell of. Every other takes it from the
+table `every`, if the file has one. An empty text, list or table takes nothing: `needs = {}`.
 """
 
 from __future__ import annotations
@@ -41,11 +44,12 @@ NAMES: Mapping[str, Any] = {
 }
 """What every table may name."""
 
-TEXTS = ("text", "source", "printed", "kind", "measure", "condition", "tried", "why", "cell_of")
+TEXTS = ("text", "source", "printed", "kind", "measure", "condition", "tried", "cell_of", "why")
 LISTS = ("presets", "unlooked", "earlier", "premises", "placebos", "controls")
-COLUMNS = {*TEXTS, *LISTS, "measures", "stopped"}
-OWN = ("tried", "earlier", "premises", "placebos", "controls", "why", "cell_of")
-# What a cell says of itself alone.
+NEEDS = {"premises", "placebos", "controls", "why"}
+COLUMNS = {*TEXTS, *LISTS, "measures", "stopped", "needs"} - NEEDS
+EVERY = "every"
+"""The table of what a file's claims have in common."""
 
 
 def claims_of(measures: ModuleType, file: str = "claims.toml") -> tuple[Claim, ...]:
@@ -65,7 +69,8 @@ def claims_of(measures: ModuleType, file: str = "claims.toml") -> tuple[Claim, .
     except (OSError, ValueError) as error:
         raise LabError(f"Claims should be in a TOML file. Found {error} at {path}. Fix it.") from error
     names = {**NAMES, **vars(measures)}
-    return tuple(_claim(path, id_, _whole(path, id_, tables), names) for id_ in tables)
+    every = tables.pop(EVERY, {})
+    return tuple(_claim(path, id_, every | _whole(path, id_, tables), names) for id_ in tables)
 
 
 def _whole(path: Path, id_: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -76,7 +81,7 @@ def _whole(path: Path, id_: str, tables: Mapping[str, dict[str, Any]]) -> dict[s
     first = tables.get(own["cell_of"])
     if first is None or "cell_of" in first:
         raise LabError(f"{id_} in {path} should be a cell of a claim of the file. Found {own['cell_of']!r}. Name one.")
-    return {name: value for name, value in first.items() if name not in OWN} | own
+    return first | own
 
 
 def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
@@ -87,30 +92,37 @@ def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str,
     except (KeyError, SyntaxError, TypeError, ValueError) as error:
         found = f"no {error}" if isinstance(error, KeyError) else error
         raise LabError(f"{id_} in {path} should have a condition and a measure. Found {found}. Fix it.") from error
-    lists = {name: tuple(columns.get(name, ())) for name in LISTS}
+    presets = tuple(columns.get("presets", ()))
+    needs: dict[str, Any] = {name: value if name == "why" else tuple(value) for name, value in columns.get("needs", {}).items()}
     return Claim(
         id_,
-        **{name: columns[name] for name in ("text", "source", "kind", "tried", "cell_of") if name in columns},
+        **{name: columns[name] for name in ("text", "source", "tried", "cell_of") if name in columns},
+        kind=columns.get("kind", "ours" if columns["source"].startswith("ours") else "claim"),
         measure=measure,
-        condition=asked.at(*lists["presets"]) if lists["presets"] else asked,
-        printed=columns.get("printed") or None,  # a cell without one says ""
-        earlier=lists["earlier"],
-        needs=Needs(lists["premises"], lists["placebos"], lists["controls"], columns.get("why", "")),
-        unlooked=lists["unlooked"],
+        condition=asked.at(*presets) if presets else asked,
+        printed=columns.get("printed") or None,
+        earlier=tuple(columns.get("earlier", ())),
+        needs=Needs(**needs),
+        unlooked=tuple(columns.get("unlooked", ())),
     )
 
 
 def _check(path: Path, id_: str, columns: Mapping[str, Any]) -> None:
-    strange = sorted(set(columns) - COLUMNS)
-    wrong = [name for name in TEXTS if not isinstance(columns.get(name, ""), str)]
-    texts = {name: columns.get(name, []) for name in LISTS}
+    needs = columns.get("needs", {})
+    if not isinstance(needs, dict):
+        raise LabError(f"{id_} in {path} should have a table of `needs`. Found {needs!r}. Write needs = {{premises = [...]}}.")
+    inner = cast(dict[str, Any], needs)
+    found = {**columns, **inner}
+    strange = sorted({*columns} - COLUMNS | {*inner} - NEEDS)
+    wrong = [name for name in TEXTS if not isinstance(found.get(name, ""), str)]
+    texts = {name: found.get(name, []) for name in LISTS}
     wrong += [name for name, some in texts.items() if type(some) is not list or not all(isinstance(one, str) for one in some)]
     wrong += ["kind"] * (columns.get("kind", "claim") not in get_args(Kind))
     wrong += [name for name in ("text", "source") if not columns.get(name)]
     if strange or wrong:
         name = (*strange, *wrong)[0]
-        found = f"a column {name!r}" if strange else f"{name} {columns.get(name)!r}"
-        raise LabError(f"{id_} in {path} should have text, source, measure and condition. Found {found}. Fix it.")
+        what = f"a column {name!r}" if strange else f"{name} {found.get(name)!r}"
+        raise LabError(f"{id_} in {path} should have text, source, measure and condition. Found {what}. Fix it.")
 
 
 def _measures(columns: Mapping[str, Any], names: Mapping[str, Any]) -> Measure | dict[str, Measure]:
