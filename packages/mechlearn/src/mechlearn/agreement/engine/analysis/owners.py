@@ -94,8 +94,9 @@ class Batch:
             return own
         stopped = mask if mask.dtype == torch.bool else mask != 0
         nothing = (stopped if stops else ~stopped).numpy(force=True)
-        array = np.broadcast_to(self.array(own, len(shape)), shape)
-        return np.where(np.broadcast_to(nothing, shape), _ABSENT, array)
+        array = self.array(own, len(shape))
+        found = array | -nothing.astype(array.dtype)  # -1 has all bits set; np.where takes twenty times as long
+        return np.broadcast_to(found, shape)
 
     def tidy(self, own: Array) -> Known:
         """Return the cheapest true form of an ownership: by example where possible, small where constant."""
