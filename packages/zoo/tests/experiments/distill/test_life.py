@@ -151,14 +151,6 @@ def test_figures_and_progress(rows):
     assert shares[-1] == 1
 
 
-@pytest.mark.parametrize(
-    "changes", [{"trials": 0}, {"examples": ()}, {"filters": (4, 2)}, {"meta_lr": (0.0, 1.0)}, {"validation": (0.1, 1.0)}]
-)
-def test_bad_settings_are_refused(changes):
-    with pytest.raises(ValueError, match="Found"):
-        replace(TINY, **changes)
-
-
 def test_the_multiplier_scales_the_initial_weights_of_convolutions():
     one, two = (scaled_convolutions((1, 4, 4), factor, torch.Generator().manual_seed(0)) for factor in (1.0, 2.0))
     for a, b in zip(one.parameters(), two.parameters(), strict=True):

@@ -160,9 +160,3 @@ def test_leads_are_asked_of_stopped_methods_too():
 def test_the_best_fixed_step_is_chosen_by_its_median():
     rows = made_up(lambda name, method: {"asi": 0.1, "fixed-2": 0.3, "fixed-6": 0.2}[method])
     assert measures.best_fixed(measures.accuracies(rows), "clean") == "fixed-2"
-
-
-@pytest.mark.parametrize("changes", [{"methods": ()}, {"view": "pictures"}, {"exploration": 1.5}, {"steps": 0}])
-def test_bad_settings_are_refused(changes):
-    with pytest.raises(ValueError, match="should"):
-        replace(QUICK, **changes)

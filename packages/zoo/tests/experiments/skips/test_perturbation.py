@@ -138,11 +138,3 @@ def test_a_run_switches_boards(tmp_path):
     assert {row["after"] for row in rows} == {False, True}
     assert rows[-1]["evaluations"] >= 200
     assert skips_perturbation.progress(tiny, rows[-1])[0] == 1.0
-
-
-@pytest.mark.parametrize(
-    "changes", [{"task": "room-runner"}, {"switch": 1.0}, {"checks": 1}, {"methods": ()}, {"schedules": ()}]
-)
-def test_bad_settings_are_refused(changes):
-    with pytest.raises(ValueError, match="should"):
-        replace(QUICK, **changes)

@@ -127,12 +127,6 @@ def test_architectures_are_compared_by_their_best_trials():
     assert judge(claim, rows[:2], "paper").verdict == "not measurable here"  # one architecture
 
 
-@pytest.mark.parametrize("changes", [{"methods": ()}, {"evaluations": 0}, {"test_episodes": 0}])
-def test_bad_settings_are_refused(changes):
-    with pytest.raises(ValueError, match="should"):
-        replace(QUICK, **changes)
-
-
 def test_a_trial_trains_each_architecture_asked_for_on_the_same_draw(tmp_path):
     preset = EXPERIMENT.presets["architectures"].config
     tiny = replace(preset, seed=3, kernels=2, evaluations=40, episodes=4, validation_episodes=2, test_episodes=2)

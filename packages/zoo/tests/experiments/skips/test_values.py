@@ -95,9 +95,3 @@ def test_exact_cumulants_make_exact_values():
             total = cumulants.added(total, cumulants.over([b], [at], [end]))
             at = end
         assert float(total[0, 0]) == pytest.approx(float(data.returns[b][0]), rel=1e-5)
-
-
-@pytest.mark.parametrize("changes", [{"methods": ()}, {"discount": 1.5}, {"weight": -1.0}])
-def test_bad_settings_are_refused(changes):
-    with pytest.raises(ValueError, match="should"):
-        replace(QUICK, **changes)

@@ -41,9 +41,3 @@ def test_a_does_not_see_the_second_unit(rows):
 def test_rows_repeat_and_draw(rows):
     assert [{"seed": 1, **row} for row in patchwork.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
     assert list(EXPERIMENT.figures(rows)) == ["patchwork"]
-
-
-@pytest.mark.parametrize("changes", [{"examples": 1}, {"changed": (1.0,)}])
-def test_bad_settings_are_refused(changes):
-    with pytest.raises(ValueError, match="should"):
-        replace(TINY, **changes)
