@@ -59,9 +59,9 @@ class Traced:
         self.model.zero_grad(set_to_none=True)
 
 
-def _of_table(model: nn.Module, count: int, rows: int, seed: int, decay: float = 0.0) -> Traced:
+def _of_table(model: nn.Module, count: int, rows: int, seed: int, decay: float = 0.0, columns: int = 34) -> Traced:
     generator = Generator().manual_seed(seed)
-    x, y = torch.randn(count * rows, 34, generator=generator), torch.randn(count * rows, generator=generator)
+    x, y = torch.randn(count * rows, columns, generator=generator), torch.randn(count * rows, generator=generator)
 
     def losses_of(x: Tensor, y: Tensor) -> Tensor:
         found = (model(x)[:, 0] - y).square()
@@ -78,6 +78,13 @@ def mlp(small: bool, seed: int) -> Traced:
     """32 environments of 128 rows of a table."""
     torch.manual_seed(seed)
     return _of_table(relu_mlp(_widths(small)), *((3, 4) if small else (32, 128)), seed)
+
+
+def tiny(small: bool, seed: int) -> Traced:
+    """16 environments of 16 rows of a table of 17 columns: a step is calls, not arithmetic."""
+    torch.manual_seed(seed)
+    model = relu_mlp([17, 8, 1] if small else [17, 64, 64, 1])
+    return _of_table(model, *((3, 4) if small else (16, 16)), seed, columns=17)
 
 
 def single_rows(small: bool, seed: int) -> Traced:
@@ -235,6 +242,7 @@ def contrastive(small: bool, seed: int) -> Traced:
 WORKLOADS: dict[str, Callable[[bool, int], Traced]] = {
     "mlp-34": mlp,
     "mlp-34 single rows": single_rows,
+    "mlp-17": tiny,
     "gpt2 8x1": _language(gpt2, Size(128, 3, 4, 256, 128), 8, 1),
     "gpt2 4x8": _language(gpt2, Size(), 4, 8),
     "gpt2 16x8": _language(gpt2, Size(), 16, 8),
