@@ -42,7 +42,8 @@ CHOSEN = {
     "distill-xor": Choice("heat-maps-selected"),
     "divide-and-conquer": Choice("plans"),
     "entropy-landscape": Choice("shares"),
-    "forward-models": Choice("accuracy", "policies"),
+    "forward-learner": Choice("rewards", "policies"),
+    "forward-models": Choice("accuracy", "longer"),
     "grammar": Choice(preset="english"),
     "loss-surface": Choice("rescaled"),
     "own-data-cities": Choice("privileged", "quick"),
@@ -65,7 +66,12 @@ CHOSEN = {
     "two-rooms": Choice("scores", "lamps"),
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
-SECOND = {"promp-credit": "promp-corners", "seqgan": "temperature-sweep", "take-cover-fog": "take-cover"}
+SECOND = {
+    "forward-learner": "forward-models",
+    "promp-credit": "promp-corners",
+    "seqgan": "temperature-sweep",
+    "take-cover-fog": "take-cover",
+}
 """Second pictures, of pages with two findings of two records, and their experiments."""
 
 

@@ -6,41 +6,57 @@ import numpy as np
 
 from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.worlds.forward_models.run import MODELS, RULES
-from mechlearn_zoo.learners.plots import Axes, Figure, columns, level, picture
+from mechlearn_zoo.learners.plots import Axes, Figure, columns, curves, legend_below, level, picture
 from mechlearn_zoo.nn.graphs import edges_to
 
 WIDEST = 3.0
 """Points across the strongest edge of a board."""
 
 
+LOOKS = {
+    "relational": ("relations and memory", "ours"),
+    "relational without memory": ("relations, no memory", "baseline"),
+    "each alone": ("each alone, memory", "third"),
+    "flat": ("one row, memory", "fourth"),
+}
+"""What the models are called, and their colours."""
+
+
 def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw scores, and one board where a record has it."""
-    boards = {"edges": draw_edges(rows)} if rows.where(kind="board") else {}
-    return {"accuracy": draw_scores(rows), **boards}
+    """Draw scores; a learner's rewards and one board where a record has them."""
+    kinds = {"policy": ("rewards", draw_rewards), "board": ("edges", draw_edges)}
+    return {
+        "accuracy": draw_scores(rows),
+        **{name: draw(rows) for kind, (name, draw) in kinds.items() if rows.where(kind=kind)},
+    }
 
 
 def draw_scores(rows: Rows) -> Figure:
-    """Draw training curves and edges, and between them what else a record has."""
-    drawn = [(draw, caption) for kind, draw, caption in BETWEEN if rows.where(kind=kind)]
-    figure, (curves, *between, edges) = panels(
-        2 + len(drawn), 1, height=3.0,
-        caption="Left: accuracy of the next action on unseen hunts, medians over seeds; dotted, repeating the last action. "
-        f"{''.join(caption for _, caption in drawn)}Right: how well edge norms and nearness alone say "
-        "where an agent will stand within five steps.",
+    """Draw training curves, steps until the first mistake, edges, and between them what else a record has."""
+    teams = bool(rows.where(kind="teams"))
+    figure, (left, steps, *between, edges) = panels(
+        3 + teams, 1, height=3.2,
+        caption="Left: accuracy of the next action on unseen hunts, median and range over seeds; dotted, repeating the last "
+        "action. Next: steps until the first mistake, a dot per seed. "
+        f"{'Next: models trained on teams with habits, on these teams and on new ones. ' if teams else ''}"
+        "Right: how well edge norms and nearness alone say where an agent will stand within five steps.",
     )  # fmt: skip
-    for index, name in enumerate(MODELS):
-        some = rows.where(kind="curve", model=name)
-        steps = sorted({int(step) for step in some["step"]})
-        curves.plot(steps, [np.median(some.where(step=step)["accuracy"]) for step in steps], color=colour(index), label=name)
-    level(curves, float(np.median(rows.where(kind="persistence")["accuracy"])))
-    curves.set(xlabel="step", ylabel="accuracy")
-    curves.legend(fontsize=6)
-    for axis, (draw, _) in zip(between, drawn, strict=True):
-        draw(axis, rows)
+    curves(left, rows.where(kind="curve"), "step", "accuracy", "model", LOOKS)
+    level(left, float(np.median(rows.where(kind="persistence")["accuracy"])))
+    left.set(xlabel="step")
+    left.set_title("accuracy", fontsize=9)
+    final = rows.where(kind="final")
+    columns(steps, [""], {LOOKS[name]: [final.where(model=name)["perfect"]] for name in MODELS}, bars=True)
+    steps.set_ylim(bottom=0)
+    steps.set_title("steps without a mistake", fontsize=9)
+    for axis in between:
+        draw_teams(axis, rows)
     found = rows.where(kind="edges")
-    columns(edges, ("edge norm", "nearness"), {("", "third"): [found["norms"], found["nearness"]]}, bars=True)
+    columns(edges, ("edge norm", "nearness"), {("", "fifth"): [found["norms"], found["nearness"]]}, bars=True)
     level(edges, 0.5)
-    edges.set(ylim=(0, 1), ylabel="area under ROC")
+    edges.set_ylim(0, 1)
+    edges.set_title("area under ROC: targets", fontsize=9)
+    legend_below(figure, left, 2)
     return figure
 
 
@@ -57,21 +73,22 @@ def draw_teams(bars: Axes, rows: Rows) -> None:
     bars.legend(fontsize=7)
 
 
-def draw_rewards(axis: Axes, rows: Rows) -> None:
+def draw_rewards(rows: Rows) -> Figure:
     """Draw what each seed's learner collects without predictions and with them, joined."""
-    pairs = zip(*(rows.where(kind="policy", predictions=seen)["reward"] for seen in (False, True)), strict=True)
-    for pair in pairs:
-        axis.plot((0, 1), pair, "o-", color=COLOURS["ours"], linewidth=1, markersize=4)
-    axis.set_xticks((0, 1), ("without\npredictions", "with\npredictions"))
-    axis.set(xlim=(-0.4, 1.4), ylabel="reward over training")
-
-
-BETWEEN = (
-    ("policy", draw_rewards, "Next: the reward that a learning agent collects without and with predictions; a line a seed. "),
-    ("teams", draw_teams, "Next: models trained on teams with habits, by averaging and by the AND-mask, on these teams and on "
-     "new ones. "),
-)  # fmt: skip
-"""What a record may have between the curves and the edges: the rows' kind, what draws it, what the caption says."""
+    figure, axes = panels(
+        2, caption="The reward per step of an agent that learns, without and with predictions of the others, a line per seed: "
+        "over its whole training (left) and over its last quarter (right).",
+        height=2.6,
+    )  # fmt: skip
+    for axis, (key, title) in zip(
+        axes, {"reward": "reward over training", "last": "over the last quarter"}.items(), strict=True
+    ):
+        for pair in zip(*(rows.where(kind="policy", predictions=seen)[key] for seen in (False, True)), strict=True):
+            axis.plot((0, 1), pair, "o-", color=COLOURS["ours"], linewidth=1, markersize=4)
+        axis.set_xticks((0, 1), ("without predictions", "with predictions"))
+        axis.set(xlim=(-0.4, 1.4), title=title)
+        axis.set_ylim(bottom=0)
+    return figure
 
 
 class Board(NamedTuple):
