@@ -9,13 +9,19 @@ from sklearn.svm import SVC
 
 from mechlearn.tables import Transport, transport
 from mechlearn.tables.reading_in import prepare
-from mechlearn.tables.transport import Effort
+from mechlearn.tables.transport import Effort, learners
 from mechlearn.tables.transport.evaluation import Trials, on_sites
 from mechlearn.tables.transport.learners import SIMPLE, Fit, Learner, predicted, simple_learners
 from mechlearn.tables.transport.plans import FEWER, FULL, LEAST, ONE, affordable, planned
 from mechlearn.tables.transport.scored import scored
 
 LINEAR = ("constant", "linear")
+
+
+@pytest.fixture
+def few_trees(monkeypatch):
+    """Stages of boosting are compared alike, whatever their numbers of trees."""
+    monkeypatch.setattr(learners, "TREES", (2, 4, 8))
 
 
 def wards(seed=0, count=5, rows=40, code=0.0):
@@ -44,7 +50,7 @@ class Fails(LogisticRegression):
         return super().fit(x, y)
 
 
-def test_every_candidate_has_its_numbers_and_the_same_seed_the_same_ones():
+def test_every_candidate_has_its_numbers_and_the_same_seed_the_same_ones(few_trees):
     x, y, group = wards(count=4, rows=20)
     found = transport(x, y, group, {"mine": LogisticRegression()}, random_state=3)
     assert isinstance(found, Transport)
@@ -177,7 +183,7 @@ def test_an_open_random_state_is_set():
     assert one.as_dict() == other.as_dict()
 
 
-def test_missing_numbers_and_texts_are_inputs():
+def test_missing_numbers_and_texts_are_inputs(few_trees):
     x, y, group = wards(count=2)
     columns = {"a": np.where(np.arange(len(x)) % 7 == 0, np.nan, x[:, 0]), "kind": np.where(x[:, 1] > 0, "p", "q")}
     found = transport(columns, y, group, simple=tuple(SIMPLE))
@@ -231,7 +237,7 @@ def test_a_site_whose_target_is_constant_has_an_error_only():
 
 
 @pytest.mark.parametrize("count", [5, 12])
-def test_labels_of_a_left_out_site_change_nothing_that_predicts_it(count):
+def test_labels_of_a_left_out_site_change_nothing_that_predicts_it(count, few_trees):
     """From nine folds on settings are chosen once a block: nothing of the site has a part in that, either."""
     x, y, group = wards(seed=4, count=count, rows=30, code=1.0)
     said, shuffled = [], np.random.default_rng(0)
@@ -245,7 +251,7 @@ def test_labels_of_a_left_out_site_change_nothing_that_predicts_it(count):
     assert all(np.array_equal(said[0][name], said[1][name]) for name in ("best simple", "linear", "boosting"))
 
 
-def test_a_stage_of_boosting_is_a_fit_with_as_many_trees():
+def test_a_stage_of_boosting_is_a_fit_with_as_many_trees(few_trees):
     x, y, group = numbers()
     table, (boosting,) = prepare(x, y, group), simple_learners(("boosting",), "regression", 0)
     train, asked = np.arange(100), np.arange(100, 150)

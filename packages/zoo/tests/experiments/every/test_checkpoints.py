@@ -16,6 +16,7 @@ from mechlearn_zoo.experiments.distill import bodies
 from mechlearn_zoo.experiments.distill.board import run as board
 from mechlearn_zoo.experiments.language.grammar import run as grammar
 from mechlearn_zoo.experiments.own_data.codes import run as own_codes
+from mechlearn_zoo.experiments.own_data.sitebench import run as sitebench
 from mechlearn_zoo.experiments.skips.options import run as options
 from mechlearn_zoo.experiments.spirals.sensitivity import run as sensitivity
 from mechlearn_zoo.learners.spirals.training import Training
@@ -172,6 +173,8 @@ def small(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(loops, "_keepers", [])
     monkeypatch.setattr(caching, "default_folder", lambda: folder)
     monkeypatch.setattr(own_codes, "candidates", lambda table: candidates(table, ("pooled linear", "AND-mask")))
+    monkeypatch.setattr(sitebench, "ASKED", 3)
+    monkeypatch.setattr(sitebench, "FURTHER", 3)
     monkeypatch.setattr(grammar, "texts", lambda everything: list(code_tokens(modules=20).tokens))
     monkeypatch.setattr(options, "PATIENCE", 3)
     # A batch of 32 does not come from sixteen boards a style.
