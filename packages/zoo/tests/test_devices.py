@@ -29,6 +29,7 @@ SLOW = (
     *("lemma_one_by_enumeration", "keep_every_rule", "ten_thousand_updates"),
     *(f"literal_iteration[{count}]" for count in (0, 3, 4, 5)),
     *("gradient_is_that_of_full_retraining", "decay_makes_poison_weaker", "is_rescaled_when_asked"),
+    *("posterior_is_enumerated[0]", "its_law_is_the_released_codes", "trajectories_sum_to_the_expected_return"),
     *("learns_what_is_close", "learns_to_copy", "right_on_associative_items_only"),
 )
 """What calls much, which the pretence makes slow; `make device` runs it."""

@@ -19,8 +19,14 @@ def step_of(model, losses_of, rule, backend="aot_eager"):
     return Agreement(model, rule, verify=2).compile(losses_of, backend=backend)
 
 
-@pytest.mark.parametrize("name", ["mlp", "weight norm", "attention", "second derivatives by autograd"])
-@pytest.mark.parametrize("rule", RULES_OF, ids=repr)
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        *(("mlp", rule) for rule in RULES_OF),
+        *((name, RULES_OF[0]) for name in ("weight norm", "attention", "second derivatives by autograd")),
+    ],
+    ids=str,
+)
 def test_what_is_right_passes_and_is_left_as_it_is(name, rule):
     model, losses_of, batch = made(name)
     x, step = batch(12), step_of(model, losses_of, rule)
