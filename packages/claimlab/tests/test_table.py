@@ -52,8 +52,17 @@ def test_a_claim_is_what_its_table_says(read):
 
 
 def test_a_cell_takes_the_rest_from_its_claim(read):
-    cell = '["toy.other"]\ncell_of = "toy.first"\nmeasure = "of(\'value\')"\n'
-    first, other = read(FIRST + 'tried = "Less."\n' + cell)
+    measure = "measure = \"of('value')\"\n"
+    between = FIRST.replace("first", "second")
+    first, inside, _, other = read(
+        FIRST
+        + 'tried = "Less."\n["toy.first"."toy.inside"]\n'
+        + measure
+        + between
+        + '["toy.other"]\ncell_of = "toy.first"\n'
+        + measure
+    )
+    assert (inside.cell_of, inside.text, inside.tried) == (other.cell_of, other.text, other.tried)
     assert (other.cell_of, other.text, other.printed, other.condition.words) == (
         "toy.first", first.text, "1", first.condition.words,
     )  # fmt: skip
@@ -69,7 +78,7 @@ def test_claims_take_what_every_one_has_and_an_empty_one_takes_nothing(read):
     assert [one.kind for one in found] == ["ours", "ours", "claim", "control"]
     assert [one.tried for one in found] == ["Less.", "", "Less.", "Less."]
     assert [one.needs for one in found] == [Needs(("toy.second",)), Needs(), *[Needs(("toy.second",))] * 2]
-    cell = f'["toy.cell"]\ncell_of = "toy.0"\nsource = "figure 2"\n{bare}'
+    cell = f'["toy.0"."toy.cell"]\nsource = "figure 2"\n{bare}'
     assert read(every + f'["toy.0"]\ntext = "It is."\ntried = ""\n{bare}' + cell)[1].tried == ""
 
 
@@ -106,7 +115,11 @@ def test_presets_and_measures_of_the_lab(read):
         (FIRST.replace("of('value', scale=2)", "1 + 1"), "malformed node"),
         (FIRST.replace("of('value', scale=2)", "[3]"), "a measure is a function of rows"),
         (FIRST.replace("measure =", "tried ="), "no 'measure'"),
-        ('["toy.other"]\ncell_of = "toy.first"\n', "should be a cell of a claim of the file. Found 'toy.first'"),
+        ('["toy.other"]\ncell_of = "toy.first"\n', "should be a cell of a claim of the file.* Found 'toy.first'"),
+        (FIRST + '["toy.other"]\ncell_of = "toy.first"\n["toy.other"."toy.third"]\n', "toy.other in .* and have none"),
+        ('["toy.first"."toy.other"]\n', "toy.first in .* Found text None"),
+        (FIRST + '["toy.first"."toy.other"."toy.third"]\n', "toy.other in .* Found a column 'toy.third'"),
+        (FIRST + '"toy.other" = 1\n', "toy.first in .* Found a column 'toy.other'"),
         ("[toy", "should be in a TOML file"),
     ],
 )

@@ -14,8 +14,9 @@ condition = "test accuracy at least 0.95"
 which the claim is measured, quick and paper if there are none. `needs` has `premises`, `placebos`, `controls` and `why`.
 A claim without a `kind` is "ours" if its source starts so, else a text's.
 
-A claim with `cell_of` takes what it does not say itself from the claim that it is a cell of. Every other takes it from the
-table `every`, if the file has one. An empty text, list or table takes nothing: `needs = {}`.
+A claim inside another, `["spirals.and-mask-accuracy"."spirals.wider"]`, is a cell of it and takes what it does not say itself
+from it. So is one elsewhere in the file whose `cell_of` names the other. Others take it from the table `every`, if the file has
+one. An empty text, list or table takes nothing: `needs = {}`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import ast
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast, get_args
@@ -69,19 +70,30 @@ def claims_of(measures: ModuleType, file: str = "claims.toml") -> tuple[Claim, .
     except (OSError, ValueError) as error:
         raise LabError(f"Claims should be in a TOML file. Found {error} at {path}. Fix it.") from error
     names = {**NAMES, **vars(measures)}
-    every = tables.pop(EVERY, {})
-    return tuple(_claim(path, id_, every | _whole(path, id_, tables), names) for id_ in tables)
+    return tuple(_claim(path, id_, columns, names) for id_, columns in _rows(path, tables))
 
 
-def _whole(path: Path, id_: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return a claim's columns, with those of the claim that it is a cell of."""
-    own = tables[id_]
-    if "cell_of" not in own:
-        return own
-    first = tables.get(own["cell_of"])
-    if first is None or "cell_of" in first:
-        raise LabError(f"{id_} in {path} should be a cell of a claim of the file. Found {own['cell_of']!r}. Name one.")
-    return first | own
+def _rows(path: Path, tables: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each claim's id and its columns, with those that it takes from others."""
+    every = tables.get(EVERY, {})
+    for id_, table in tables.items():
+        if id_ == EVERY:
+            continue
+        own, cells = _parted(table)
+        if "cell_of" in own:
+            first, _ = _parted(tables.get(own["cell_of"], own))
+            if cells or "cell_of" in first:
+                found = f"Found {own['cell_of']!r}. Name one."
+                raise LabError(f"{id_} in {path} should be a cell of a claim of the file, and have none. {found}")
+            own = first | own
+        yield id_, every | own
+        yield from ((name, every | own | cell | {"cell_of": id_}) for name, cell in cells.items())
+
+
+def _parted(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return a claim's columns and its cells."""
+    cells = {name: one for name, one in table.items() if "." in name and isinstance(one, dict)}
+    return {name: one for name, one in table.items() if name not in cells}, cells
 
 
 def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
@@ -96,13 +108,16 @@ def _claim(path: Path, id_: str, columns: Mapping[str, Any], names: Mapping[str,
     needs: dict[str, Any] = {name: value if name == "why" else tuple(value) for name, value in columns.get("needs", {}).items()}
     return Claim(
         id_,
-        **{name: columns[name] for name in ("text", "source", "tried", "cell_of") if name in columns},
-        kind=columns.get("kind", "ours" if columns["source"].startswith("ours") else "claim"),
-        measure=measure,
-        condition=asked.at(*presets) if presets else asked,
+        columns["text"],
+        columns["source"],
+        measure,
+        asked.at(*presets) if presets else asked,
         printed=columns.get("printed") or None,
+        kind=columns.get("kind", "ours" if columns["source"].startswith("ours") else "claim"),
+        tried=columns.get("tried", ""),
         earlier=tuple(columns.get("earlier", ())),
         needs=Needs(**needs),
+        cell_of=columns.get("cell_of"),
         unlooked=tuple(columns.get("unlooked", ())),
     )
 
