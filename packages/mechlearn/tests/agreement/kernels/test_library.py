@@ -26,6 +26,23 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache" / "mechlearn" / "kernels"
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """A cache in which the library was built."""
+    folder = tmp_path_factory.mktemp("once")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        loaded()
+    return folder
+
+
+@pytest.fixture
+def built(once, cache):
+    """The folder of the kernels in a cache where they have been built before: a compiler takes most of the time."""
+    shutil.copytree(once, cache.parent.parent)
+    return cache
+
+
 @pytest.fixture
 def opened(monkeypatch):
     """The paths that are loaded."""
@@ -74,10 +91,10 @@ def test_built_anew_for_other_options(cache, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["half", "nothing", "one bit"])
-def test_a_damaged_library_is_built_again(cache, damage):
+def test_a_damaged_library_is_built_again(built, damage):
     """Half a file ended the process with SIGBUS, at every start."""
     loaded()
-    file = only(cache)
+    file = only(built)
     whole = file.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
@@ -85,12 +102,12 @@ def test_a_damaged_library_is_built_again(cache, damage):
     file.write_bytes({"half": whole[: len(whole) // 2], "nothing": b"", "one bit": bytes(flipped)}[damage])
     file.chmod(0o700)
     assert loaded().mechlearn_and_mask
-    assert only(cache).read_bytes() == whole
+    assert only(built).read_bytes() == whole
 
 
-def test_a_file_with_the_right_name_and_another_digest_is_not_run(cache, tmp_path):
+def test_a_file_with_the_right_name_and_another_digest_is_not_run(built, tmp_path):
     loaded()
-    file = only(cache)
+    file = only(built)
     source, mark = tmp_path / "planted.c", tmp_path / "ran"
     source.write_text(
         f'#include <stdio.h>\n__attribute__((constructor)) static void run(void) {{ fopen("{mark}", "w"); }}\n'
@@ -101,53 +118,53 @@ def test_a_file_with_the_right_name_and_another_digest_is_not_run(cache, tmp_pat
     stem = file.name.rpartition("-")[0]
     file.unlink()  # the process has it in memory
     for name in (file.name, f"{stem}.so", f"{stem}-0.so"):
-        shutil.copy(planted, cache / name)
+        shutil.copy(planted, built / name)
     loaded()
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
-def test_a_folder_that_others_may_write_is_left_alone(cache, mode, opened):
+def test_a_folder_that_others_may_write_is_left_alone(built, mode, opened):
     loaded()
-    cache.chmod(mode)
+    built.chmod(mode)
     assert loaded().mechlearn_and_mask
-    assert opened[0].startswith(str(cache))
-    assert not opened[1].startswith(str(cache))
+    assert opened[0].startswith(str(built))
+    assert not opened[1].startswith(str(built))
     assert not os.path.exists(opened[1])  # it was built into a private folder, which is gone
 
 
-def test_a_file_that_others_may_write_is_built_again(cache):
+def test_a_file_that_others_may_write_is_built_again(built):
     loaded()
-    only(cache).chmod(0o722)
+    only(built).chmod(0o722)
     loaded()
-    assert only(cache).stat().st_mode & 0o777 == 0o700
+    assert only(built).stat().st_mode & 0o777 == 0o700
 
 
-def test_a_link_is_not_followed(cache, tmp_path):
+def test_a_link_is_not_followed(built, tmp_path):
     loaded()
-    file = only(cache)
+    file = only(built)
     file.rename(tmp_path / "elsewhere.so")
     file.symlink_to(tmp_path / "elsewhere.so")
     loaded()
-    assert not only(cache).is_symlink()
+    assert not only(built).is_symlink()
 
 
-def test_what_belongs_to_somebody_else_is_left_alone(cache, monkeypatch, opened):
+def test_what_belongs_to_somebody_else_is_left_alone(built, monkeypatch, opened):
     loaded()
     somebody = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: somebody)
     loaded()
-    assert not opened[1].startswith(str(cache))
+    assert not opened[1].startswith(str(built))
 
 
-def test_a_folder_above_that_everybody_may_write_is_left_alone(cache, opened):
+def test_a_folder_above_that_everybody_may_write_is_left_alone(built, opened):
     loaded()
-    cache.parent.chmod(0o777)
+    built.parent.chmod(0o777)
     loaded()
-    assert not opened[1].startswith(str(cache))
-    cache.parent.chmod(0o1777)  # as /tmp is: nobody but the owner may move what is in it
+    assert not opened[1].startswith(str(built))
+    built.parent.chmod(0o1777)  # as /tmp is: nobody but the owner may move what is in it
     loaded()
-    assert opened[2].startswith(str(cache))
+    assert opened[2].startswith(str(built))
 
 
 def test_a_relative_cache_is_ignored(tmp_path, monkeypatch, opened):

@@ -135,9 +135,12 @@ READ = {
 
 
 @pytest.mark.filterwarnings("ignore:.*take one backward pass for each environment")
-@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [*(({}, ids) for ids in IDS), ({"num_layers": 2}, "mixed"), ({"bidirectional": True, "num_layers": 2}, "unequal")],
+    ids=str,
+)
 @pytest.mark.parametrize("read", READ)
-@pytest.mark.parametrize("options", [{}, {"num_layers": 2}, {"bidirectional": True, "num_layers": 2}], ids=str)
 @pytest.mark.parametrize("follows", [False, True], ids=["input", "layer"])
 def test_what_is_read_of_it(options, read, ids, follows):
     torch.manual_seed(0)
