@@ -60,7 +60,7 @@ def test_a_long_one_is_compared_as_far_as_it_has_come(record, package, tmp_path)
         "        value = config.seed",
         "        time.sleep(600 * (step == 2))\n        value = config.seed",
     )
-    (found,) = verify(tmp_path / "results", package, minutes=0.25)
+    (found,) = verify(tmp_path / "results", package, minutes=0.15)
     assert (found.witness.seeds, found.witness.rows, found.witness.outcome) == ((1,), (2, 4), "equal")
     assert run.folder == found.run.folder
 

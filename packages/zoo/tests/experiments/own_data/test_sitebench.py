@@ -8,7 +8,7 @@ import pytest
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.own_data import sitebench
 from mechlearn_zoo.experiments.own_data.sitebench import measures, tables
-from mechlearn_zoo.experiments.own_data.sitebench.run import Config, asked
+from mechlearn_zoo.experiments.own_data.sitebench.run import Config
 from mechlearn_zoo.experiments.own_data.sitebench.tables import KEPT_BACK, LISTED, PLANTED, TABLES, natural, planted
 
 
@@ -35,11 +35,12 @@ def test_a_planted_slope_has_either_sign():
 
 
 def test_a_small_run_can_be_judged_and_drawn(monkeypatch):
-    monkeypatch.setattr(sitebench.run, "FURTHER", 12)
+    monkeypatch.setattr(sitebench.run, "ASKED", 4)
+    monkeypatch.setattr(sitebench.run, "FURTHER", 5)
     config = replace(sitebench.EXPERIMENT.presets["quick"].config, tables=("level 1",), rows=30)
     rows = Rows({**row, "seed": 100} for row in sitebench.EXPERIMENT.run(config))
     (table,) = rows.where(kind="table")
-    assert (table["group"], table["differs"], table["sites"], table["further sites"]) == ("planted", "level", 12, 12)
+    assert (table["group"], table["differs"], table["sites"], table["further sites"]) == ("planted", "level", 4, 5)
     assert 0 <= table["covered"] <= 1
     assert {row["candidate"] for row in rows.where(kind="candidate")} == {"best simple", "constant", "linear"}
     for claim in sitebench.EXPERIMENT.claims:
@@ -94,9 +95,3 @@ def test_the_wheel_has_every_table():
     for name in TABLES:
         found = natural(name, 14, 30, np.random.default_rng(0))
         assert len(set(found.site)) == 14, name
-
-
-def test_the_same_seed_asks_the_same(monkeypatch):
-    monkeypatch.setattr(sitebench.run, "FURTHER", 12)
-    config = Config(tables=("nothing 1",), rows=30)
-    assert list(asked(config, "nothing 1")) == list(asked(config, "nothing 1"))

@@ -41,11 +41,6 @@ def test_the_legend_lies_over_no_curve(made):
     assert legend.get_window_extent().y1 <= min(axes.get_window_extent().y0 for axes in figure.axes)
 
 
-def test_the_same_seed_gives_the_same_rows(made):
-    experiment, config, rows = made
-    assert {**next(experiment.run(config)), "seed": 0} == rows[0]
-
-
 def test_rescaled_networks_are_told_apart(made):
     experiment, _, rows = made
     found = {claim.id.partition(".")[2]: judge(claim, rows, "quick").verdict for claim in experiment.claims}
