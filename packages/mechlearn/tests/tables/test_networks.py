@@ -1,14 +1,12 @@
 """A network of the user's: exactly the built-in perceptron where it is one, and a citizen of scikit-learn where it is not."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.utils.estimator_checks import estimator_checks_generator
 from torch import nn
 
 from mechlearn.nn.perceptrons import relu_mlp
@@ -16,6 +14,7 @@ from mechlearn.tables import AgreementClassifier, AgreementRegressor
 from mechlearn.tables.fitting import Architecture, Configuration, Sites, Training, fit
 from mechlearn.tables.saving.cards import check_kept
 from mechlearn.tables.training_rules.penalties import penalised, vrex
+from network_checks import check_network
 from site_tables import regression, shortcut
 
 TABLE = shortcut(sites=4, rows=40, strength=3.0, turned=2)
@@ -61,26 +60,10 @@ def test_a_perceptron_of_the_users_trains_as_the_built_in_one(task):
         fit(sites, configurations, own, theirs, torch.Generator(), way=penalised(vrex))
 
 
-CHECKS = (
-    "check_estimators_pickle", "check_methods_sample_order_invariance", "check_methods_subset_invariance",
-    "check_sample_weight_equivalence_on_dense_data", "check_fit_idempotent", "check_dict_unchanged", "check_classifiers_train",
-    "check_regressors_train", "check_dont_overwrite_attributes", "check_estimators_overwrite_params", "check_fit2d_1feature",
-)  # fmt: skip
-"""Those of scikit-learn's that a network can break; the others are asked of the estimators as they are."""
-
-
 @pytest.mark.filterwarnings("ignore:fit() was given no groups")
 @pytest.mark.parametrize("kind", [AgreementClassifier, AgreementRegressor])
 def test_scikit_learns_checks(kind):
-    model = kind(network=double, steps=25, learning_rate=0.1)
-    asked = 0
-    for estimator, check in estimator_checks_generator(model):
-        if check.func.__name__ in CHECKS and not check.keywords.get("readonly_memmap"):
-            asked += 1
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                check(estimator)
-    assert asked >= 8
+    check_network(kind(network=double, steps=25, learning_rate=0.1))
 
 
 def test_groups_decide_what_it_learns():

@@ -15,15 +15,20 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mechlearn.tables import DistilledClassifier, DistilledRegressor
 from mechlearn.tables.distilling.distilled import _explained
+from network_checks import check_network
 
 QUICK = {"steps": 16, "random_state": 0}
 
 
-@parametrize_with_checks([DistilledRegressor(), DistilledClassifier(), DistilledClassifier(teacher="auxiliary", **QUICK)])
+@parametrize_with_checks([DistilledRegressor(), DistilledClassifier()])
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)
+
+
+def test_scikit_learns_checks_of_a_network():
+    check_network(DistilledClassifier(teacher="auxiliary", **QUICK))
 
 
 def mediated(rows=60, seed=0):
