@@ -11,21 +11,11 @@ from mechlearn_zoo.experiments.distill.life import run as distill_life
 from mechlearn_zoo.experiments.distill.life.convolutions import scaled_convolutions
 from mechlearn_zoo.experiments.distill.life.networks import Setting
 from mechlearn_zoo.tasks.pictures.life import life
+from tiny_settings import tiny
 
 pytest.importorskip("optuna")
 
-TINY = replace(
-    EXPERIMENT.presets["quick"].config,
-    examples=(32,),
-    side=5,
-    trials=2,
-    steps=3,
-    filters=(2, 3),
-    inner_steps=(1, 2),
-    student_steps=1,
-    selection=20,
-    test=20,
-)
+_, TINY = tiny("distill-life")
 OF_STARTS = ("loss-tells",)
 SETTING = Setting(1e-2, 0.9, 0.0, 16, 1.5, 4, alpha=100.0, scale=0.5, inner_steps=2, meta_lr=1.0, validation=0.5)
 

@@ -9,19 +9,9 @@ from mechlearn_zoo.experiments.distill.noisy_labels import EXPERIMENT
 from mechlearn_zoo.experiments.distill.noisy_labels import calibration as _calibration
 from mechlearn_zoo.experiments.distill.noisy_labels import run as distill_noisy_labels
 from mechlearn_zoo.tasks.boards.noisy_labels import CLASSES, noisy_labels
+from tiny_settings import tiny
 
-TINY = replace(
-    EXPERIMENT.presets["quick"].config,
-    examples=40,
-    test=60,
-    betas=(0.0, 1.0),
-    rounds=3,
-    inner_steps=2,
-    student_steps=3,
-    batch=8,
-    widths=(6,),
-    every=2,
-)
+_, TINY = tiny("distill-noisy-labels")
 
 
 @pytest.fixture(scope="module")

@@ -6,25 +6,9 @@ import torch
 from claimlab import Rows, judge
 from mechlearn_zoo.experiments.distill.population import EXPERIMENT
 from mechlearn_zoo.experiments.distill.population import run as population
+from tiny_settings import tiny
 
-TINY = replace(
-    EXPERIMENT.presets["quick"].config,
-    inputs=4,
-    examples=32,
-    students=2,
-    renewed=2,
-    rounds=2,
-    inner_steps=2,
-    student_steps=2,
-    batch=8,
-    units=5,
-    width=7,
-    widths=(6,),
-    teacher_widths=(8,),
-    fresh=1,
-    steps=4,
-    young=2,
-)
+_, TINY = tiny("distill-population")
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,9 @@ from mechlearn.trajectories import Trajectories
 from mechlearn_zoo.experiments.distill.xor import EXPERIMENT
 from mechlearn_zoo.experiments.distill.xor import run as distill_xor
 from mechlearn_zoo.experiments.distill.xor.looks import LOOKS, NOISE, Looking, looked_at
+from tiny_settings import tiny
 
-TINY = replace(
-    EXPERIMENT.presets["quick"].config,
-    inputs=(4, 6),
-    examples=(32,),
-    rounds=3,
-    inner_steps=2,
-    student_steps=3,
-    batch=8,
-    student_widths=(5, 7),
-    teacher_widths=(8,),
-    every=2,
-)
+_, TINY = tiny("distill-xor")
 
 
 @pytest.fixture(scope="module")

@@ -16,21 +16,9 @@ from mechlearn_zoo.experiments.language.winograd.run import (
 )
 from mechlearn_zoo.methods.language.scoring import Scorer
 from tiny import check_measured_and_drawn, rows_of
+from tiny_settings import tiny
 
-TINY = Config(
-    names=4,
-    verbs=2,
-    adjectives=2,
-    environments=2,
-    steps=2,
-    batch=2,
-    width=8,
-    layers=1,
-    items=6,
-    guessers=3,
-    public_items=10,
-    looks=1,
-)
+_, TINY = tiny("winograd")
 
 
 @pytest.fixture(scope="module")
