@@ -91,15 +91,8 @@ def test_a_limit_of_a_wide_tensor_decides_exactly_about_a_narrow_one():
 
 
 RULES = [
-    Mean(),
-    AndMask(),
-    AndMask(0.3, rescale=True),
-    GeometricMean(),
-    MedianSign(),
-    SandMask(),
-    SignalToNoiseMask(),
-    XorMask(),
-]
+    Mean(), AndMask(), AndMask(0.3, rescale=True), GeometricMean(), MedianSign(), SandMask(), SignalToNoiseMask(), XorMask(),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)

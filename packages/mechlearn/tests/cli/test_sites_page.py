@@ -49,15 +49,9 @@ def test_the_page_starts_with_the_verdict_and_has_sites_as_rows():
     page = sites_page(answer(), {**FACTS, "features": [feature]})
     headings = re.findall("<h2>(.*)</h2>", page)
     assert headings == [
-        "Score at each left-out site",
-        "What there is to win",
-        "Predicted and observed",
-        "What the drop is made of",
-        "What the sites disagree about",
-        "Candidates",
-        "The sites",
-        "Notes",
-    ]
+        "Score at each left-out site", "What there is to win", "Predicted and observed", "What the drop is made of",
+        "What the sites disagree about", "Candidates", "The sites", "Notes",
+    ]  # fmt: skip
     assert page.index("Expect an AUC of") < page.index("<svg")
     assert page.count("<td>ward &lt;") == 64
     assert "ward <" not in page

@@ -278,14 +278,8 @@ def test_two_ranks_train_the_same_and_each_measures_its_own_batch(tmp_path):
     (tmp_path / "ranks.py").write_text(RANKS)
     for watching in ("no", "yes"):
         command = [
-            sys.executable,
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            "--nproc-per-node",
-            "2",
-            str(tmp_path / "ranks.py"),
-        ]
+            sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(tmp_path / "ranks.py"),
+        ]  # fmt: skip
         done = subprocess.run(
             [*command, str(Path(__file__).parent), watching, str(tmp_path)],
             env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,

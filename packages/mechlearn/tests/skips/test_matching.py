@@ -111,14 +111,9 @@ def test_batched_equals_algorithm_1_trajectory_by_trajectory(lengths, horizon, m
         for x, n in zip(trajectories.values(), lengths, strict=True)
     ]
     found = match(
-        Dynamics(net, kind.ours),
-        trajectories,
-        Greedy(horizon, mu),
-        teacher_forcing=epsilon,
-        generator=g,
-        average=average,
+        Dynamics(net, kind.ours), trajectories, Greedy(horizon, mu), teacher_forcing=epsilon, generator=g, average=average,
         keep_predictions=True,
-    )
+    )  # fmt: skip
     for b, one in enumerate(expected):
         steps = len(one.skips)
         assert found.skips[b].tolist() == one.skips + [0] * (found.skips.shape[1] - steps)

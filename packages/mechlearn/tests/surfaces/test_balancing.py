@@ -9,14 +9,8 @@ from mechlearn.surfaces import balanced, rescale_units
 def model():
     torch.manual_seed(1)
     layers = (
-        nn.Conv2d(1, 3, 3),
-        nn.LeakyReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(3, 4, 1),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(16, 2),
-    )
+        nn.Conv2d(1, 3, 3), nn.LeakyReLU(), nn.MaxPool2d(2), nn.Conv2d(3, 4, 1), nn.ReLU(), nn.Flatten(), nn.Linear(16, 2),
+    )  # fmt: skip
     return nn.Sequential(*layers).double()
 
 

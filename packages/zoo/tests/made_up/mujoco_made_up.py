@@ -7,17 +7,9 @@ from mechlearn_zoo.tasks.bodies.rollouts import STEPS
 from mechlearn_zoo.tasks.privileged import Part, PrivilegedData
 
 TINY = {
-    "train": 60,
-    "selection": 20,
-    "test": 20,
-    "inner_steps": 2,
-    "student_steps": 2,
-    "batch": 6,
-    "teacher_channels": (4, 4),
-    "teacher_hidden": 6,
-    "student_widths": (7, 7),
-    "every": 1,
-}
+    "train": 60, "selection": 20, "test": 20, "inner_steps": 2, "student_steps": 2, "batch": 6, "teacher_channels": (4, 4),
+    "teacher_hidden": 6, "student_widths": (7, 7), "every": 1,
+}  # fmt: skip
 """Settings of a training that takes a second."""
 
 

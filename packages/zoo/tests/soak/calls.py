@@ -30,21 +30,8 @@ SENTENCE = r"(?s)[A-Z`'].*\bshould\b.*\bFound\b.*[.?]"
 """A rule and what was found."""
 
 OTHERS: tuple[object, ...] = (
-    None,
-    "nonsense",
-    [1, 2],
-    {},
-    Door,
-    np.ones(3),
-    1.5,
-    -1,
-    0,
-    10**30,
-    float("nan"),
-    float("inf"),
-    b"",
-    (),
-)
+    None, "nonsense", [1, 2], {}, Door, np.ones(3), 1.5, -1, 0, 10**30, float("nan"), float("inf"), b"", (),
+)  # fmt: skip
 """What most arguments are not."""
 
 

@@ -27,15 +27,9 @@ from traced_models import D, made, mlp, noise, scattered, vectors
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore:The losses should be traced")
 
 SERVED = [
-    AndMask(0.6),
-    AndMask(0.4, rescale="root"),
-    XorMask(0.6),
-    GeometricMean(0.2),
-    MedianSign(),
-    SandMask(0.3),
-    SignalToNoiseMask(0.5),
-    Mean(),
-]
+    AndMask(0.6), AndMask(0.4, rescale="root"), XorMask(0.6), GeometricMean(0.2), MedianSign(), SandMask(0.3),
+    SignalToNoiseMask(0.5), Mean(),
+]  # fmt: skip
 BY_EXAMPLE = [Homogeneous(0.2), Qualitative(0.2), Heterogeneous(), Qualitative(0.2, errors=StandardErrors(every=2))]
 
 X, Y, IDS = noise(16, D), noise(16, 1, seed=1), scattered(16, 4)

@@ -95,23 +95,8 @@ def test_a_word_that_is_not_true_is_found_and_one_that_is_becomes_checked():
 def test_every_so_many_calls_and_another_environment_each_time():
     checks = SpotChecks(3)
     assert [checks.environment(4) for _ in range(16)] == [
-        0,
-        None,
-        None,
-        1,
-        None,
-        None,
-        2,
-        None,
-        None,
-        3,
-        None,
-        None,
-        0,
-        None,
-        None,
-        1,
-    ]
+        0, None, None, 1, None, None, 2, None, None, 3, None, None, 0, None, None, 1,
+    ]  # fmt: skip
     assert SpotChecks(None).environment(4) is None
 
 

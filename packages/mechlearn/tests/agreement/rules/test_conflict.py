@@ -77,20 +77,10 @@ def test_the_worked_example_of_gail_and_simon():
 def test_cochrans_q_of_the_bcg_trials():
     """Thirteen trials of the vaccine against tuberculosis (Colditz et al. 1994): Q = 152.2330 with 12 degrees of freedom."""
     table = [
-        (4, 119, 11, 128),
-        (6, 300, 29, 274),
-        (3, 228, 11, 209),
-        (62, 13536, 248, 12619),
-        (33, 5036, 47, 5761),
-        (180, 1361, 372, 1079),
-        (8, 2537, 10, 619),
-        (505, 87886, 499, 87892),
-        (29, 7470, 45, 7232),
-        (17, 1699, 65, 1600),
-        (186, 50448, 141, 27197),
-        (5, 2493, 3, 2338),
-        (27, 16886, 29, 17825),
-    ]
+        (4, 119, 11, 128), (6, 300, 29, 274), (3, 228, 11, 209), (62, 13536, 248, 12619), (33, 5036, 47, 5761),
+        (180, 1361, 372, 1079), (8, 2537, 10, 619), (505, 87886, 499, 87892), (29, 7470, 45, 7232), (17, 1699, 65, 1600),
+        (186, 50448, 141, 27197), (5, 2493, 3, 2338), (27, 16886, 29, 17825),
+    ]  # fmt: skip
     estimates = [math.log(a / (a + b)) - math.log(c / (c + d)) for a, b, c, d in table]
     errors = [math.sqrt(1 / a - 1 / (a + b) + 1 / c - 1 / (c + d)) for a, b, c, d in table]
     statistics = known(estimates, errors)

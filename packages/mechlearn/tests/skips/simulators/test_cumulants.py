@@ -109,14 +109,8 @@ def test_sums_and_losses_equal_the_literal_loop(lengths, horizon, gamma, weight,
 
 
 MATCHINGS = (
-    Greedy(4),
-    Greedy(4, 0.5),
-    Fixed(2),
-    SoftGreedy(4, 0.1),
-    Aligned(4),
-    Aligned(4, "predictions"),
-    SoftAligned(4, 0.1),
-)
+    Greedy(4), Greedy(4, 0.5), Fixed(2), SoftGreedy(4, 0.1), Aligned(4), Aligned(4, "predictions"), SoftAligned(4, 0.1),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("matching", MATCHINGS)

@@ -122,15 +122,9 @@ def test_soft_labels_know_the_label():
 
 def test_verdicts_are_computed(rows):
     errors = {
-        "ldt": 0.016,
-        "untrained": 0.08,
-        "permuted": 0.017,
-        "noise-16": 0.026,
-        "redrawn": 0.023,
-        "no-teacher": 0.024,
-        "random-teacher": 0.024,
-        "generalised": 0.02,
-    }
+        "ldt": 0.016, "untrained": 0.08, "permuted": 0.017, "noise-16": 0.026, "redrawn": 0.023, "no-teacher": 0.024,
+        "random-teacher": 0.024, "generalised": 0.02,
+    }  # fmt: skip
     finals = [{**row, "selected": errors[row["variant"]]} for row in rows if row["kind"] == "final"]
     judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in EXPERIMENT.claims}
     others = ("swimmer", "hopper", "halfcheetah", "gate", "weight-norm", "batch-norm")

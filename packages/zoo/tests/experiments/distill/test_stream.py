@@ -13,16 +13,9 @@ from mechlearn_zoo.experiments.distill.stream import run as stream
 
 def config(**changes):
     tiny = {
-        "stages": 2,
-        "rounds": 2,
-        "inner_steps": 2,
-        "inputs": 6,
-        "examples": 24,
-        "batch": 4,
-        "units": 4,
-        "width": 6,
+        "stages": 2, "rounds": 2, "inner_steps": 2, "inputs": 6, "examples": 24, "batch": 4, "units": 4, "width": 6,
         "steps": 2,
-    }
+    }  # fmt: skip
     return replace(EXPERIMENT.presets["quick"].config, **(tiny | changes))
 
 

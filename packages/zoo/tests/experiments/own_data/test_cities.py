@@ -85,18 +85,8 @@ def test_mixed_losses_are_mixed_targets():
 def test_every_claim_can_fail_and_hold():
     found = {claim.id: set() for claim in EXPERIMENT.claims}
     methods = (
-        *run.METHODS,
-        "OLS",
-        "ridge",
-        "LUPTS",
-        "vote",
-        "vote without",
-        "noise",
-        "permuted",
-        "LDT",
-        "auxiliary head",
-        "network",
-    )
+        *run.METHODS, "OLS", "ridge", "LUPTS", "vote", "vote without", "noise", "permuted", "LDT", "auxiliary head", "network",
+    )  # fmt: skip
     cells = [run.AGREEMENT, *(run.cell(horizon, rows) for horizon in run.BETWEEN for rows in (50, 100, 200, 400, 1000))]
     solved = [set(), {"AND-mask"}, {"pooled network"}, {"LUPTS", "ridge"}, {"vote", "LDT", "network"}, {"vote without"}]
     for better in solved:

@@ -60,14 +60,8 @@ def made_up(word, method, still):
         for board in MOTIONS:
             sign = 1.0 if word == "helps" else -1.0
             yield {
-                "kind": "verdict",
-                "seed": seed,
-                "board": board,
-                "word": word,
-                "true": sign,
-                "said": 1.0,
-                "stopped_true": sign,
-            }
+                "kind": "verdict", "seed": seed, "board": board, "word": word, "true": sign, "said": 1.0, "stopped_true": sign,
+            }  # fmt: skip
             for name in METHODS:
                 value = {method: 0.5, "standing still": still}.get(name, 0.8)
                 yield {"kind": "error", "seed": seed, "board": board, "method": name, "true": value, "stopped_true": value}

@@ -17,15 +17,8 @@ from mechlearn_zoo.tasks.frames.funnel_board.places import Places, Reader
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     tiny = {
-        "steps": 1,
-        "evaluations": 40,
-        "episodes": 4,
-        "test_episodes": 3,
-        "horizon": 4,
-        "hidden": 8,
-        "memory": 4,
-        "latents": 5,
-    }
+        "steps": 1, "evaluations": 40, "episodes": 4, "test_episodes": 3, "horizon": 4, "hidden": 8, "memory": 4, "latents": 5,
+    }  # fmt: skip
     cache = str(tmp_path_factory.mktemp("boards"))
     return replace(EXPERIMENT.presets["quick"].config, **tiny, reader_steps=2, cache=cache)
 

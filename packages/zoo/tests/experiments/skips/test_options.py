@@ -90,14 +90,9 @@ def test_what_is_counted_are_ends_of_options_or_frames(walks):
 def test_each_method_matches_as_it_says():
     greedy = Greedy(3, 0.5)
     kinds = {
-        "joint": OrEnd(greedy),
-        "separate": OrEnd(greedy),
-        "within": greedy,
-        "actions": greedy,
-        "ends": Fixed(options.LONGEST),
-        "every-frame": Fixed(1),
-        "actions-fixed-4": Fixed(4),
-    }
+        "joint": OrEnd(greedy), "separate": OrEnd(greedy), "within": greedy, "actions": greedy, "ends": Fixed(options.LONGEST),
+        "every-frame": Fixed(1), "actions-fixed-4": Fixed(4),
+    }  # fmt: skip
     for method, matching in kinds.items():
         assert options.matching_of(TINY, method, 0.2) == matching
 

@@ -123,17 +123,9 @@ def test_a_preset_that_claims_read_has_fed_in_true_frames_long_before_the_switch
 
 def test_a_run_switches_boards(tmp_path):
     tiny = replace(
-        QUICK,
-        methods=("fixed-3",),
-        episodes=4,
-        validation_episodes=3,
-        evaluations=200,
-        checks=4,
-        switch=0.5,
-        kernels=8,
-        max_steps=2,
-        cache=str(tmp_path),
-    )
+        QUICK, methods=("fixed-3",), episodes=4, validation_episodes=3, evaluations=200, checks=4, switch=0.5, kernels=8,
+        max_steps=2, cache=str(tmp_path),
+    )  # fmt: skip
     rows = list(skips_perturbation.run(tiny))
     assert {row["after"] for row in rows} == {False, True}
     assert rows[-1]["evaluations"] >= 200

@@ -83,14 +83,9 @@ def test_truth_and_prediction_are_told_apart_without_colour():
 def test_figures_and_claims(rows):
     assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction", "balls"]
     slow = {
-        "kind": "skips",
-        "slow_matched": 1,
-        "slow_frames": 10,
-        "fast_matched": 5,
-        "fast_frames": 10,
-        "mean_skip": 3.0,
+        "kind": "skips", "slow_matched": 1, "slow_frames": 10, "fast_matched": 5, "fast_frames": 10, "mean_skip": 3.0,
         "ones": 0.6,
-    }
+    }  # fmt: skip
     slow |= stopped(slow)
     made_up = [{"seed": seed, **slow} for seed in range(3)]
     verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims[:3]]
@@ -147,15 +142,9 @@ def test_looks_change_nothing_and_keep_the_best_weights(tmp_path):
 def balls_of(seed, **numbers):
     """Rows of a seed as a run makes them, with the few numbers that claims read."""
     asi = {
-        "with_ball": 0.9,
-        "distance": 0.5,
-        "near": 0.6,
-        "near_random": 0.1,
-        "near_stranger": 0.05,
-        "near_still": 0.0,
-        "slow": 100,
-        "slow_to_ball": 60,
-    }
+        "with_ball": 0.9, "distance": 0.5, "near": 0.6, "near_random": 0.1, "near_stranger": 0.05, "near_still": 0.0,
+        "slow": 100, "slow_to_ball": 60,
+    }  # fmt: skip
     found = {"kind": "balls", "seed": seed, "method": "asi", "matching": "greedy", "at": "bounces"}
     counts = {"slow_frames": 10, "fast_frames": 10, "fast_matched": 5}
     rows = [

@@ -81,16 +81,9 @@ def test_rows_repeat(rows):
 def test_masks_that_leave_few_components_say_nothing():
     def row(method, threshold, left, mechanism, shortcut):
         return {
-            "seed": 0,
-            "method": method,
-            "threshold": threshold,
-            "left": left,
-            "mechanism": mechanism,
-            "shortcut": shortcut,
-            "first_left": left // 2,
-            "first_mechanism": mechanism,
-            "first_shortcut": shortcut,
-        }
+            "seed": 0, "method": method, "threshold": threshold, "left": left, "mechanism": mechanism, "shortcut": shortcut,
+            "first_left": left // 2, "first_mechanism": mechanism, "first_shortcut": shortcut,
+        }  # fmt: skip
 
     few = round(measures.ENOUGH * 9001)
     rows = Rows(

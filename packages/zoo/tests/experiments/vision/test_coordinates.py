@@ -14,16 +14,9 @@ from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = coordinates.EXPERIMENT
 SMALL = {
-    "side": 16,
-    "steps": 8,
-    "plain_steps": 8,
-    "find_steps": 8,
-    "batch": 4,
-    "width": 8,
-    "digit_steps": 2,
-    "gan_steps": 1,
+    "side": 16, "steps": 8, "plain_steps": 8, "find_steps": 8, "batch": 4, "width": 8, "digit_steps": 2, "gan_steps": 1,
     "gan_side": 8,
-}
+}  # fmt: skip
 
 
 def claim_of(name):

@@ -17,18 +17,9 @@ from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = forward_models.EXPERIMENT
 SMALL = {
-    "episodes": 3,
-    "steps": 2,
-    "batch": 2,
-    "window": 3,
-    "hidden": 4,
-    "teams": 2,
-    "team_episodes": 2,
-    "team_steps": 1,
-    "policy_updates": 4,
-    "policy_hunts": 3,
-    "test": 2,
-}
+    "episodes": 3, "steps": 2, "batch": 2, "window": 3, "hidden": 4, "teams": 2, "team_episodes": 2, "team_steps": 1,
+    "policy_updates": 4, "policy_hunts": 3, "test": 2,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

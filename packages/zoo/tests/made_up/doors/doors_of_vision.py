@@ -88,14 +88,9 @@ def of_decoding() -> list[Door]:
         return reconstructing.feature_loss({"layer": found}, {"layer": target}, weights)
 
     moving = {
-        "network": network,
-        "start": torch.zeros(2, 3),
-        "highest": torch.ones(3),
-        "steps": 2,
-        "rate": 2.0,
-        "momentum": 0.9,
+        "network": network, "start": torch.zeros(2, 3), "highest": torch.ones(3), "steps": 2, "rate": 2.0, "momentum": 0.9,
         "decay": 0.01,
-    }
+    }  # fmt: skip
     wide, any_shape = ("a column more", "doubles"), ("an axis more", "an axis less", "a column more", "doubles")
     target = torch.zeros(2, 2, 2, 2)
     return [

@@ -43,14 +43,9 @@ class Door:
 def wrong_for(good: object) -> dict[str, object]:
     """What is of another kind than a value that is taken."""
     every = {
-        "None": None,
-        "a list": [1, 2],
-        "a class": Door,
-        "an array": np.ones(3),
-        "a word": "nonsense",
-        "1.5": 1.5,
+        "None": None, "a list": [1, 2], "a class": Door, "an array": np.ones(3), "a word": "nonsense", "1.5": 1.5,
         "a dictionary": {},
-    }
+    }  # fmt: skip
     if isinstance(good, bool):
         return {name: every[name] for name in ("None", "a list", "a word", "1.5", "an array")}
     if isinstance(good, int):

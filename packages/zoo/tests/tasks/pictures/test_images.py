@@ -16,17 +16,8 @@ def test_digits_are_the_real_ones_split_without_overlap():
     # All but one of the 1797 images are distinct; a split that repeated examples would have far fewer.
     assert len(whole.unique(dim=0)) >= 1790
     assert torch.bincount(torch.cat([part.y for part in data[:3]])).tolist() == [
-        178,
-        182,
-        177,
-        183,
-        181,
-        182,
-        181,
-        179,
-        174,
-        180,
-    ]
+        178, 182, 177, 183, 181, 182, 181, 179, 174, 180,
+    ]  # fmt: skip
 
 
 def test_the_seed_decides_the_split():
