@@ -47,13 +47,9 @@ def fitted(folder, watching, **settings):
     module, watcher = Plain(), WatchSources(losses_of, "source", every=5)
     start = {name: value.clone() for name, value in module.state_dict().items()}
     trainer = lightning.Trainer(
-        max_steps=20,
-        callbacks=[watcher] if watching else [],
-        logger=CSVLogger(folder),
-        default_root_dir=folder,
-        **QUIET,
+        max_steps=20, callbacks=[watcher] if watching else [], logger=CSVLogger(folder), default_root_dir=folder, **QUIET,
         **settings,
-    )
+    )  # fmt: skip
     trainer.fit(module, DataLoader(rows(), batch_size=12, shuffle=True))
     optimizer = [v for s in trainer.optimizers[0].state.values() for v in s.values()]
     tensors = [*module.state_dict().values(), *optimizer, torch.get_rng_state()]

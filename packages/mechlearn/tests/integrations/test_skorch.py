@@ -87,13 +87,8 @@ def test_steps_with_a_rule_are_those_by_hand():
     torch.manual_seed(0)
     (x, _), y = data(), torch.randn(90, 1)
     settings = {
-        "batch_size": 45,
-        "max_epochs": 1,
-        "lr": 0.5,
-        "train_split": None,
-        "verbose": 0,
-        "iterator_train__shuffle": False,
-    }
+        "batch_size": 45, "max_epochs": 1, "lr": 0.5, "train_split": None, "verbose": 0, "iterator_train__shuffle": False,
+    }  # fmt: skip
     net = NeuralNetRegressor(Reads, module__out=1, callbacks=[("sources", watch)], **settings).initialize()
     net.module_.net[1].p = 0.0
     model = copy.deepcopy(net.module_)

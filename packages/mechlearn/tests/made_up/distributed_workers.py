@@ -30,14 +30,9 @@ from mechlearn.agreement.rules import SignalToNoiseMask
 TIMEOUT = 60
 
 RULES = {
-    "mean": Mean(),
-    "and": AndMask(0.6),
-    "rescaled": AndMask(1.0, rescale=True),
-    "geometric": GeometricMean(0.5),
-    "median": MedianSign(0.3),
-    "sand": SandMask(0.3, k=0.1),
-    "noise": SignalToNoiseMask(0.7),
-}
+    "mean": Mean(), "and": AndMask(0.6), "rescaled": AndMask(1.0, rescale=True), "geometric": GeometricMean(0.5),
+    "median": MedianSign(0.3), "sand": SandMask(0.3, k=0.1), "noise": SignalToNoiseMask(0.7),
+}  # fmt: skip
 
 SEVERAL = ("and", "sand", "noise")
 """Rules to try with several environments a rank: between them they need every statistic that such a rank sums."""

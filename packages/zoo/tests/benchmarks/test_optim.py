@@ -17,15 +17,9 @@ from mechlearn.agreement import TemporalAndMaskAdam
 def test_json_has_the_agreed_keys_and_ours_are_exact(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = (
-        "bench",
-        "optim",
-        "--quick",
-        "--workloads",
-        "fastresnet,tiny",
-        "--methods",
-        "mechlearn_loop,mechlearn_foreach",
+        "bench", "optim", "--quick", "--workloads", "fastresnet,tiny", "--methods", "mechlearn_loop,mechlearn_foreach",
         "--json",
-    )
+    )  # fmt: skip
     assert cli.main(words) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert len(rows) == 6

@@ -9,13 +9,9 @@ from mechlearn.agreement import Agreement, AndMask, GeometricMean, Mean, SandMas
 from small_models import batch, make, squared
 
 RULES = {
-    "mean": Mean(),
-    "and-mask": AndMask(0.6),
-    "geometric mean": GeometricMean(0.6),
-    "xor-mask": XorMask(0.6),
-    "sand-mask": SandMask(0.2),
-    "signal-to-noise": SignalToNoiseMask(0.6),
-}
+    "mean": Mean(), "and-mask": AndMask(0.6), "geometric mean": GeometricMean(0.6), "xor-mask": XorMask(0.6),
+    "sand-mask": SandMask(0.2), "signal-to-noise": SignalToNoiseMask(0.6),
+}  # fmt: skip
 
 
 class TestAccumulation:

@@ -286,13 +286,9 @@ def test_more_evidence_than_a_product_of_shares_has_room_for():
 
 
 RULES: list[Rule] = [
-    Qualitative(0.2),
-    Qualitative(0.7, rescale=True),
-    Homogeneous(0.3, "root"),
-    Heterogeneous(rescale="root"),
-    Heterogeneous("unit", 0.5),
-    Heterogeneous("input", 0.5, 0.3),
-]
+    Qualitative(0.2), Qualitative(0.7, rescale=True), Homogeneous(0.3, "root"), Heterogeneous(rescale="root"),
+    Heterogeneous("unit", 0.5), Heterogeneous("input", 0.5, 0.3),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)

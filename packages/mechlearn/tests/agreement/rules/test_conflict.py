@@ -21,17 +21,10 @@ def known(estimates, errors):
     g, s = (torch.tensor(values, dtype=torch.float64)[:, None] for values in (estimates, errors))
     z2, precision = (g / s) ** 2, s**-2
     return Statistics(
-        len(g),
-        g.sum(0),
-        g.sign().sum(0),
-        square=g.square().sum(0),
-        positive=(z2 * (g > 0)).sum(0),
-        negative=(z2 * (g < 0)).sum(0),
-        precision=precision.sum(0),
-        weighted=(precision * g).sum(0),
-        weighted_square=(precision * g * g).sum(0),
-        variance=s.square().sum(0),
-    )
+        len(g), g.sum(0), g.sign().sum(0), square=g.square().sum(0), positive=(z2 * (g > 0)).sum(0),
+        negative=(z2 * (g < 0)).sum(0), precision=precision.sum(0), weighted=(precision * g).sum(0),
+        weighted_square=(precision * g * g).sum(0), variance=s.square().sum(0),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("environments", "value"), [(2, 2.71), (3, 4.23), (4, 5.43), (8, 9.29)])

@@ -19,14 +19,9 @@ def lesson(relative_to, label=1.0, teaching=1.0, alpha=0.7):
         return teaching * HiddenSquaredError("sum")(hidden, targets)
 
     return models.lesson(
-        models.student("mlp"),
-        models.teacher({"0": (5,), "2": (4,)}),
-        ["0", "2"],
-        alpha=alpha,
-        label_loss=label_loss,
-        teaching_loss=teaching_loss,
-        alpha_relative_to=relative_to,
-    )
+        models.student("mlp"), models.teacher({"0": (5,), "2": (4,)}), ["0", "2"], alpha=alpha, label_loss=label_loss,
+        teaching_loss=teaching_loss, alpha_relative_to=relative_to,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("strategy", [Unroll(), Checkpoint(), Adjoint(), Truncated(2)])

@@ -83,14 +83,10 @@ def test_verdicts_are_computed(rows):
     assert judged["ldt-below-entropy"].measured == pytest.approx(0.1)  # with the student's moments
     assert judged["baselines-ill-calibrated"].measured == pytest.approx(0.1)  # of beta 1, the lesser
     assert {name: claim.verdict for name, claim in judged.items()} == {
-        "ldt-below-entropy": "does not hold so far",
-        "ldt-stays-low": "does not hold so far",
-        "fresh-moments": "holds so far",
-        "baselines-ill-calibrated": "holds so far",
-        "baselines-overfit": "holds so far",
-        "fits": "holds so far",
+        "ldt-below-entropy": "does not hold so far", "ldt-stays-low": "does not hold so far", "fresh-moments": "holds so far",
+        "baselines-ill-calibrated": "holds so far", "baselines-overfit": "holds so far", "fits": "holds so far",
         "ldt-calibrated": "holds so far",
-    }
+    }  # fmt: skip
     assert judged["ldt-calibrated"].measured == 0.0  # with the student's moments
     assert judged["baselines-overfit"].measured == pytest.approx(0.1)  # of beta 1, the lesser
     plain = [row for row in changed if row["method"] == "no-teacher"]

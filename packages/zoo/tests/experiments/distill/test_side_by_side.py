@@ -14,13 +14,9 @@ from mechlearn_zoo.tasks.bodies.rollouts import ENVIRONMENTS
 from mujoco_made_up import made_up_data
 
 TINY = replace(
-    EXPERIMENT.presets["quick"].config,
-    methods=("no-teacher", "auxiliary"),
-    grid_lr=(1e-3, 1e-2),
-    grid_decay=(0.0, 1e-4),
-    grid_batch=(6, 8),
-    **mujoco_made_up.TINY,
-)
+    EXPERIMENT.presets["quick"].config, methods=("no-teacher", "auxiliary"), grid_lr=(1e-3, 1e-2), grid_decay=(0.0, 1e-4),
+    grid_batch=(6, 8), **mujoco_made_up.TINY,
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -10,17 +10,9 @@ from mechlearn_zoo.experiments.mazes.crar.keys import mazes_with_keys
 from mechlearn_zoo.experiments.mazes.crar.run import Networks, Steps, run, score, wander
 
 SMALL = replace(
-    EXPERIMENT.presets["quick"].config,
-    size=5,
-    keys=1,
-    mazes=5,
-    walked=60,
-    updates=3,
-    batch=8,
-    tested=4,
-    horizon=5,
+    EXPERIMENT.presets["quick"].config, size=5, keys=1, mazes=5, walked=60, updates=3, batch=8, tested=4, horizon=5,
     depths=(0, 1, 6),
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

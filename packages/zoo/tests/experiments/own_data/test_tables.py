@@ -14,13 +14,9 @@ from mechlearn_zoo.tasks.tables.cells import wards as ward_table
 from mechlearn_zoo.tasks.tables.writers import writers
 
 BOARDS = {
-    "quick": {"grid": ("8x53",)},
-    "writers": {"boards": ("with codes",)},
-    "weak": {"grid": ("16x26",)},
-    "wards": {"grid": ("8x53",)},
-    "tag": {"boards": ("cells",)},
-    "calibration": {},
-}
+    "quick": {"grid": ("8x53",)}, "writers": {"boards": ("with codes",)}, "weak": {"grid": ("16x26",)},
+    "wards": {"grid": ("8x53",)}, "tag": {"boards": ("cells",)}, "calibration": {},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("preset", BOARDS)

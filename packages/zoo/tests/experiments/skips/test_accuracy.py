@@ -11,17 +11,9 @@ from mechlearn_zoo.experiments.skips.accuracy.printed import PRINTED, with_print
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     return replace(
-        EXPERIMENT.presets["quick"].config,
-        methods=("asi", "fixed-2"),
-        episodes=6,
-        validation_episodes=4,
-        test_episodes=5,
-        evaluations=160,
-        checks=2,
-        kernels=8,
-        max_steps=3,
-        cache=str(tmp_path_factory.mktemp("cache")),
-    )
+        EXPERIMENT.presets["quick"].config, methods=("asi", "fixed-2"), episodes=6, validation_episodes=4, test_episodes=5,
+        evaluations=160, checks=2, kernels=8, max_steps=3, cache=str(tmp_path_factory.mktemp("cache")),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

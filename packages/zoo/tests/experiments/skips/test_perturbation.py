@@ -83,18 +83,9 @@ def test_a_seed_with_the_same_labels_is_left_out_of_those_that_tell():
 
 def test_a_run_with_a_control(tmp_path):
     tiny = replace(
-        QUICK,
-        methods=("asi",),
-        episodes=4,
-        validation_episodes=3,
-        epochs=4,
-        checks=4,
-        switch=0.5,
-        schedules=("switch", "standard"),
-        kernels=8,
-        max_steps=2,
-        cache=str(tmp_path),
-    )
+        QUICK, methods=("asi",), episodes=4, validation_episodes=3, epochs=4, checks=4, switch=0.5,
+        schedules=("switch", "standard"), kernels=8, max_steps=2, cache=str(tmp_path),
+    )  # fmt: skip
     rows = list(skips_perturbation.run(tiny))
     assert [(row["schedule"], row["after"], row["epochs"]) for row in rows] == [
         (schedule, epoch > 2, epoch) for schedule in ("switch", "standard") for epoch in (1, 2, 3, 4)

@@ -20,16 +20,9 @@ from mechlearn_zoo.tasks.frames.funnel_board.rendering import to_pixels
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     tiny = replace(
-        EXPERIMENT.presets["quick"].config,
-        episodes=4,
-        validation_episodes=2,
-        test_episodes=3,
-        timelines=1,
-        evaluations=80,
-        kernels=8,
-        max_steps=3,
-        cache=str(tmp_path_factory.mktemp("cache")),
-    )
+        EXPERIMENT.presets["quick"].config, episodes=4, validation_episodes=2, test_episodes=3, timelines=1, evaluations=80,
+        kernels=8, max_steps=3, cache=str(tmp_path_factory.mktemp("cache")),
+    )  # fmt: skip
     return Rows({"seed": 0, **row} for row in skips_timeline.run(tiny))
 
 
@@ -285,16 +278,9 @@ def test_a_seed_s_progress_goes_up(rows):
 
 def test_room_runner_has_a_timeline_too(tmp_path):
     tiny = replace(
-        EXPERIMENT.presets["room-runner"].config,
-        episodes=2,
-        validation_episodes=1,
-        test_episodes=1,
-        timelines=1,
-        evaluations=40,
-        kernels=8,
-        max_steps=3,
-        cache=str(tmp_path),
-    )
+        EXPERIMENT.presets["room-runner"].config, episodes=2, validation_episodes=1, test_episodes=1, timelines=1,
+        evaluations=40, kernels=8, max_steps=3, cache=str(tmp_path),
+    )  # fmt: skip
     rows = Rows({"seed": 0, **row} for row in skips_timeline.run(tiny))
     assert {row["kind"] for row in rows} == {"trained", "skips", "true", "predicted"}
     assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction"]

@@ -32,13 +32,8 @@ def test_folds_are_crossed_in_their_time_and_end_at_rest():
 
 def test_the_label_is_the_quarter():
     assert [folds.quarter(torch.tensor([[0.0, 0, 0], [x, 0, 0]])) for x in (0.0, 0.3, 0.9, 1.0, 1.2, -1.0)] == [
-        0,
-        1,
-        3,
-        3,
-        3,
-        0,
-    ]
+        0, 1, 3, 3, 3, 0,
+    ]  # fmt: skip
 
 
 def test_a_tiny_run_has_a_row_for_each_method_and_timing():

@@ -5,13 +5,8 @@ import language_oracles as oracle
 from mechlearn_zoo.methods.language.ngrams import Bleu, bleu, bleu_against, distinct, self_bleu
 
 SMOOTHINGS = [
-    Bleu(smoothing="none"),
-    Bleu(smoothing="floor"),
-    Bleu(smoothing="add-k"),
-    Bleu(),
-    Bleu(effective=True),
-    Bleu(order=2),
-]
+    Bleu(smoothing="none"), Bleu(smoothing="floor"), Bleu(smoothing="add-k"), Bleu(), Bleu(effective=True), Bleu(order=2),
+]  # fmt: skip
 
 
 def texts(seed, rows, width, words=6):

@@ -11,15 +11,8 @@ from mechlearn_zoo.tasks.tables.sites import AFTER
 from mechlearn_zoo.tasks.tables.writers import writers
 
 ALL = [
-    lambda seed: codes(seed, 8, 53),
-    writers,
-    lambda seed: writers(seed, 3, 1.0),
-    weak,
-    wards,
-    tag,
-    calibration,
-    interactions,
-]
+    lambda seed: codes(seed, 8, 53), writers, lambda seed: writers(seed, 3, 1.0), weak, wards, tag, calibration, interactions,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("make", ALL)

@@ -365,13 +365,9 @@ def owned(operation):
 
 
 FLAT = (
-    KEPT["products of one axis"],
-    KEPT["one loss an example"],
-    KEPT["taken"],
-    KEPT["classes"],
-    KEPT["classes in order"],
+    KEPT["products of one axis"], KEPT["one loss an example"], KEPT["taken"], KEPT["classes"], KEPT["classes in order"],
     KEPT["margins"],
-)
+)  # fmt: skip
 
 
 FUSED = cpu_alone("recurrent layers whose nodes are known; cuDNN's is not known to keep rows apart")
