@@ -133,12 +133,6 @@ def test_sign_products_of_every_small_shape_and_layout():
             assert torch.equal(products.sign_products(d, a).float(), expected), (e, o, i)
 
 
-@pytest.mark.parametrize("ids", [list(range(7)), [0, 0, 1, 1]])
-@pytest.mark.parametrize("rule", RULES)
-def test_linear_layers(ids, rule):
-    assert_exact(build(0, lambda: nn.Linear(5, 4)), draw_input(0, ids, 5), ids, rule)
-
-
 @pytest.mark.parametrize("ids", [[0, 0, 1, 1, 2, 2], [2, 0, 1, 0, 2], [0, 1, 2]], ids=["equal", "unequal", "single"])
 @pytest.mark.parametrize("shape", [(7,), (3, 7), (2, 2, 7)], ids=["vectors", "sequences", "two dimensions of positions"])
 @pytest.mark.parametrize("outputs", [5, 9, 66], ids=["wide", "narrow", "narrow, several tiles"])
@@ -191,15 +185,6 @@ def test_convolutions(dimensions, data, seed, ids, rule, groups, bias):
     space = data.draw(st.tuples(*[st.integers(6, 7)] * dimensions))
     model = build(seed, lambda: kind(2 * groups, 3 * groups, kernel, stride, padding, dilation, groups, bias))
     assert_exact(model, draw_input(seed, ids, 2 * groups, *space), ids, rule)
-
-
-@pytest.mark.parametrize("ids", [[0, 1, 2, 3], [0, 0, 1, 1], [2, 0, 1, 0, 2]])
-@pytest.mark.parametrize("rule", RULES)
-def test_wide_convolution_takes_tiles(ids, rule, monkeypatch):
-    monkeypatch.setattr("mechlearn.agreement.engine.layers.convolution.UNFOLD_ELEMENTS", 1)
-    monkeypatch.setattr("mechlearn.agreement.engine.layers.products.CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
-    model = build(0, lambda: nn.Conv2d(3, 5, 3, stride=2, padding=(1, 2), dilation=(1, 2)))
-    assert_exact(model, draw_input(0, ids, 3, 8, 9), ids, rule)
 
 
 def test_padding_that_is_not_the_convolution_s_own():
