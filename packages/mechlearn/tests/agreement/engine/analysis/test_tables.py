@@ -38,73 +38,20 @@ def image(h):
     return h.view(B, T, 2, 3).permute(0, 2, 1, 3)
 
 
+ACTIVATIONS = (
+    "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu",
+    "relu6", "selu", "silu", "softplus", "softshrink", "softsign", "tanhshrink", "sigmoid", "tanh",
+)  # fmt: skip
+FUNCTIONS = (
+    "acos", "asin", "atan", "ceil", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1",
+    "floor", "frac", "lgamma", "log", "log10", "log1p", "log2", "logit", "neg", "rad2deg", "reciprocal", "round", "rsqrt",
+    "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "trunc",
+)  # fmt: skip
+
 KEPT = {
     "abs": lambda h: h.abs(),
-    "activations": lambda h: sum(
-        getattr(functional, name)(h)
-        for name in [
-            "celu",
-            "elu",
-            "gelu",
-            "hardshrink",
-            "hardsigmoid",
-            "hardswish",
-            "hardtanh",
-            "leaky_relu",
-            "logsigmoid",
-            "mish",
-            "relu",
-            "relu6",
-            "selu",
-            "silu",
-            "softplus",
-            "softshrink",
-            "softsign",
-            "tanhshrink",
-            "sigmoid",
-            "tanh",
-        ]
-    ),
-    "functions": lambda h: sum(
-        getattr(torch, name)(0.1 * h.tanh() + 0.5)
-        for name in [
-            "acos",
-            "asin",
-            "atan",
-            "ceil",
-            "cos",
-            "cosh",
-            "deg2rad",
-            "digamma",
-            "erf",
-            "erfc",
-            "erfinv",
-            "exp",
-            "exp2",
-            "expm1",
-            "floor",
-            "frac",
-            "lgamma",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "logit",
-            "neg",
-            "rad2deg",
-            "reciprocal",
-            "round",
-            "rsqrt",
-            "sign",
-            "sin",
-            "sinc",
-            "sinh",
-            "sqrt",
-            "square",
-            "tan",
-            "trunc",
-        ]
-    ),
+    "activations": lambda h: sum(getattr(functional, name)(h) for name in ACTIVATIONS),
+    "functions": lambda h: sum(getattr(torch, name)(0.1 * h.tanh() + 0.5) for name in FUNCTIONS),
     "dropout": lambda h: functional.dropout(h, 0.3) + functional.alpha_dropout(h, 0.2),
     "rrelu": lambda h: functional.rrelu(h, training=True),
     "prelu": lambda h: functional.prelu(h.transpose(1, 2), torch.full((D,), 0.3, dtype=h.dtype)),
