@@ -37,9 +37,10 @@ SLOW = (
 
 def test_tensors_lie_beside_the_inputs():
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=short"]
+    command += ["-o", "addopts=--import-mode=importlib --strict-markers --strict-config"]  # shapes are looked at elsewhere
     done = subprocess.run(
         [*command, "-k", f"not ({' or '.join(SLOW)})", *(str(PACKAGES / name) for name in FILES)],
-        env=os.environ | {"MECHLEARN_DEVICE": "pretended", "JAXTYPING_DISABLE": "1"},  # shapes are looked at elsewhere
+        env=os.environ | {"MECHLEARN_DEVICE": "pretended"},
         cwd=PACKAGES.parent,
         capture_output=True,
         text=True,
