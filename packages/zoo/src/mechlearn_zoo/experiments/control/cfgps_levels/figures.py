@@ -38,11 +38,19 @@ def posteriors(rows: Rows) -> dict[str, Figure]:
 
 
 def _evidence(rows: Rows) -> Figure:
-    figure, (axis, spread) = panels(
-        2, 1, caption="Error of four policies' values, and how many levels (e to the entropy) a history leaves open, by steps "
-        "of evidence; median and range over seeds.",
+    figure, (axis, spread, *found) = panels(
+        3 if len(rows.where(kind="final")) else 2, 1, caption="Error of four policies' values, and how many levels (e to the "
+        "entropy) a history leaves open, by steps of evidence; median and range over seeds. Right: return in the world of the "
+        "policies found, a dot a seed.",
         height=2.8,
     )  # fmt: skip
+    for place, (arm, (label, role)) in enumerate(_ARMS.items()):
+        for one in found:
+            returns = rows.where(kind="final", arm=arm)["return"]
+            one.plot([place] * len(returns), returns, "o", ms=3, color=COLOURS[role])
+            one.plot(place, np.median(returns), "_", ms=18, color=COLOURS[role])
+            one.set(xticks=range(len(_ARMS)), xlim=(-0.5, len(_ARMS) - 0.5), ylabel="return of the policy found")
+            one.set_xticklabels([label for label, _ in _ARMS.values()], rotation=20, ha="right", fontsize=7)
     some = rows.where(kind="evaluation")
     for key, label, role in (("error", "counterfactual", "ours"), ("model_error", "model", "baseline")):
         band(axis, *some.curves("evidence", key), label, COLOURS[role])

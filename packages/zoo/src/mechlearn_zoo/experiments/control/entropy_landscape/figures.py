@@ -14,17 +14,26 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 
 def _shares(rows: Rows) -> Figure:
-    figure, axes = panels(
-        2, 1, caption="Share of starts within 5 % of the best, by learning rate; median over seeds with their range. "
-        "150 exact gradient steps each.",
+    paths = rows.where(kind="path")
+    figure, (*axes, way) = panels(
+        3, 1, caption="Share of starts within 5 % of the best, by learning rate; median over seeds with their range. "
+        "150 exact gradient steps each. Right: the objective on the straight way from a trapped to a global solution.",
         height=2.9,
     )  # fmt: skip
+    for index, tau in enumerate(list(paths.by("tau"))[:2]):
+        for number, group in enumerate(paths.where(tau=tau).by("seed").values()):
+            values = np.array(group["value"])
+            way.plot(group["share"], values - values[0], color=colour(index), lw=1, label="" if number else f"tau {tau:g}")
+    way.axhline(0, color=COLOURS["reference"], lw=0.6)
+    way.set(xlabel="share of the way", ylabel="objective gained", title="from trap to optimum")
     for axis, (world, title) in zip(axes, (("trap", "with a near reward"), ("plain", "without")), strict=True):
         some = rows.where(kind="share", world=world)
         curves(axis, some, "rate", "share", "tau", {t: (f"tau {t:g}", colour(i)) for i, t in enumerate(some.by("tau"))})
         axis.set(xscale="log", title=title, xlabel="learning rate", ylim=(-0.03, 1.03))
     axes[0].set_ylabel("share of starts")
     axes[1].legend(fontsize=7)
+    if len(paths):
+        way.legend(fontsize=7)
     return figure
 
 
