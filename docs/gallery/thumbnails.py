@@ -63,7 +63,8 @@ CHOSEN = {
     "spirals-baselines": Choice(preset="data-sets"),
     "take-cover": Choice("returns", "quick"),
     "take-cover-fog": Choice("memory", "fog"),
-    "two-rooms": Choice("scores", "lamps"),
+    "two-rooms": Choice("states", "lamps"),
+    "two-rooms-scores": Choice("scores", "lamps"),
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
 SECOND = {
@@ -71,6 +72,7 @@ SECOND = {
     "promp-credit": "promp-corners",
     "seqgan": "temperature-sweep",
     "take-cover-fog": "take-cover",
+    "two-rooms-scores": "two-rooms",
 }
 """Second pictures, of pages with two findings of two records, and their experiments."""
 
