@@ -45,7 +45,7 @@ CHOSEN = {
     "forward-learner": Choice("rewards", "policies"),
     "forward-models": Choice("accuracy", "longer"),
     "grammar": Choice(preset="english"),
-    "loss-surface": Choice("rescaled"),
+    "loss-surface": Choice("findings"),
     "own-data-cities": Choice("privileged", "quick"),
     "own-data-privileged": Choice(preset="forms"),
     "particle-language": Choice("three"),

@@ -2,20 +2,56 @@
 
 import numpy as np
 
-from claimlab import COLOURS, Rows, colour, panels
+from claimlab import COLOURS, Rows, colour, number, panels
 from mechlearn_zoo.experiments.surfaces.slices.run import NORMALISATIONS
-from mechlearn_zoo.learners.plots import Figure, columns, first_seed
+from mechlearn_zoo.learners.plots import Axes, Figure, columns, first_seed
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the four figures, from the first seed but for the paths' shares."""
+    """Draw the findings over all seeds, then the four figures, from the first seed but for the paths' shares."""
     first = first_seed(rows)
-    return {"slices": slices(first), "rescaled": rescaled(first), "paths": paths(rows, first), "convexity": convexity(first)}
+    one = {"slices": slices(first), "rescaled": rescaled(first), "paths": paths(rows, first), "convexity": convexity(first)}
+    return {"findings": findings(rows), **one}
 
 
 def numbers(text: object) -> np.ndarray:  # pyright: ignore[reportMissingTypeArgument]
     """Return the numbers of a line."""
     return np.array([float(word) for word in str(text).split()])
+
+
+def findings(rows: Rows) -> Figure:
+    """Draw what rescaling changes and how wide the four networks look, raw and by filter; and both maps of curvature."""
+    figure, (left, right, *maps) = panels(
+        2, 2, height=5.0,
+        caption="Top left: largest change of the loss curve when weights are rescaled and the function is not. Top right: "
+        "width of the slice over that of the small batch without weight decay. Bars are means, dots seeds. "
+        "Below: |smallest / largest| curvature around a deep network, one seed; dark is nearly convex.",
+    )  # fmt: skip
+    ways = {"none": "raw", "filter": "filter-normalised"}
+    cases = {"layers": "layers", "units": "units", "balanced": "units,\nbalanced first"}
+    changes = rows.where(kind="rescaling")
+    looks = {way: (label, shade) for (way, label), shade in zip(ways.items(), ("baseline", "ours"), strict=True)}
+    found = {look: [changes.where(normalise=way, rescaled=case)["change"] for case in cases] for way, look in looks.items()}
+    columns(left, list(cases.values()), found, bars=True)
+    left.set_title("rescaled weights: change of the curve", fontsize=10)
+    left.legend(fontsize=8)
+    nets, widths = rows.where(kind="network"), rows.where(kind="width")
+    settings = sorted({(int(number(one, "batch")), number(one, "decay")) for one in nets})
+    base = dict(zip(("batch", "decay"), settings[0], strict=True))
+    series: dict[tuple[str, str], list[list[float]]] = {}
+    for (batch, decay), shade in zip(settings, ("third", "ours", "fourth", "baseline"), strict=False):
+        error = float(np.median(nets.where(batch=batch, decay=decay)["test_error"]))
+        label = f"{batch}{', decay' if decay else ''}: {error:.2f}"
+        some = (widths.where(normalise=way) for way in ways)
+        series[label, shade] = [
+            np.divide(w.where(batch=batch, decay=decay)["width"], w.where(**base)["width"]).tolist() for w in some
+        ]
+    columns(right, list(ways.values()), series, bars=True)
+    right.set(ylim=(0, 2.2))
+    right.set_title("width of four networks", fontsize=10)
+    right.legend(fontsize=8, ncols=2, loc="upper left", title="batch: test error", title_fontsize=8, columnspacing=1)
+    _maps(figure, maps, rows)
+    return figure
 
 
 def slices(first: Rows) -> Figure:
@@ -88,11 +124,18 @@ def convexity(first: Rows) -> Figure:
         caption="|smallest / largest| eigenvalue of the Hessian on a plane of two filter-normalised directions around a deep "
         "network, one seed. Bright: the surface bends down as strongly as up, whatever a slice looks like.",
     )  # fmt: skip
+    _maps(figure, axes, first)
+    return figure
+
+
+def _maps(figure: Figure, axes: list[Axes], rows: Rows) -> None:
     for axis, shortcuts in zip(axes, (True, False), strict=True):
-        values = numbers(first.where(kind="convexity", shortcuts=shortcuts)[0]["ratios"])
+        some = rows.where(kind="convexity", shortcuts=shortcuts)
+        values = numbers(some[0]["ratios"])
         side = round(len(values) ** 0.5)
         image = axis.imshow(values.reshape(side, side).T, vmin=0, vmax=1, extent=(-1, 1, -1, 1), origin="lower")
-        axis.set(title="with shortcuts" if shortcuts else "without", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        share = f"{np.mean(some['share']):.2f} not convex"
+        axis.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        axis.set_title(f"with shortcuts: {share}" if shortcuts else f"without: {share}", fontsize=10)
         axis.grid(visible=False)
         figure.colorbar(image, ax=axis, shrink=0.8)
-    return figure
