@@ -95,7 +95,7 @@ def test_reachability_pays_for_what_is_far():
 
 
 def test_rows_repeat_and_draw(rows, monkeypatch):
-    assert list(EXPERIMENT.figures(rows)) == ["coverage", "maps", "goals-and-pits", "television"]
+    assert list(EXPERIMENT.figures(rows)) == ["trapped", "coverage", "maps", "goals-and-pits", "television"]
     assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
     done = [EXPERIMENT.progress(TINY, row)[0] for row in rows]
     assert done == sorted(done)
