@@ -34,6 +34,7 @@ CHOSEN = {
     "cockpit-sources": Choice(preset="large"),
     "coinrun": Choice(preset="finalists"),
     "captions": Choice("painted", "small"),
+    "captions-attention": Choice("attention", "longer"),
     "coordinates": Choice("maps"),
     "crar-mazes": Choice("depth", "quick", changed=True),
     "decoding": Choice("reconstructions", "contrast"),
@@ -68,6 +69,7 @@ CHOSEN = {
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
 SECOND = {
+    "captions-attention": "captions",
     "forward-learner": "forward-models",
     "promp-credit": "promp-corners",
     "seqgan": "temperature-sweep",
