@@ -4,13 +4,13 @@ import numpy as np
 
 from claimlab import Rows, panels
 from mechlearn_zoo.experiments.control.popart_tasks.measures import LAST
-from mechlearn_zoo.experiments.control.popart_tasks.run import METHODS, PRIZES, SCALES
+from mechlearn_zoo.experiments.control.popart_tasks.run import PRIZES, SCALES
 from mechlearn_zoo.learners.plots import Figure, curves, table
 
 LOOKS = {
-    "none": ("nothing", "baseline"), "clipping": ("clipping", "fourth"), "popart": ("PopArt", "ours"),
-    "popart-clipping": ("PopArt, clipping", "third"), "and-mask": ("AND-mask", "fifth"),
-    "normalised": ("normalised", "reference"), "and-mask-normalised": ("AND-mask, normalised", "sixth"),
+    "none": ("nothing", "baseline"), "popart": ("PopArt", "ours"), "clipping": ("clipping", "fourth"),
+    "popart-clipping": ("PopArt, clipping", "third"), "normalised": ("normalised", "reference"),
+    "and-mask": ("AND-mask", "fifth"), "and-mask-normalised": ("AND-mask, normalised", "sixth"),
     "popart-and-mask": ("PopArt, AND-mask", "ink"),
 }  # fmt: skip
 
@@ -22,9 +22,9 @@ def figures(rows: Rows) -> dict[str, Figure]:
         "of their rewards; those with a star have a second ball that is worth a hundredth.", height=3.2,
     )  # fmt: skip
     order = sorted(range(len(SCALES)), key=lambda task: (SCALES[task], task))
-    cells = np.array([[_score(rows, method, task) for task in order] for method in METHODS])
+    cells = np.array([[_score(rows, method, task) for task in order] for method in LOOKS])
     tasks = [f"x {SCALES[task]:g}{'*' if task in PRIZES else ''}" for task in order]
-    image = table(axes, cells, tasks, [LOOKS[method][0] for method in METHODS], "RdYlBu", (-1, 1))
+    image = table(axes, cells, tasks, [label for label, _ in LOOKS.values()], "RdYlBu", (-1, 1))
     figure.colorbar(image, ax=axes, label="score")
     return {"tasks": figure, "curves": _curves(rows)}
 
