@@ -1,5 +1,7 @@
 """What all agents of a world eat together at the end, beside scripts, and what is said to each other."""
 
+import numpy as np
+
 from claimlab import COLOURS, Rows, colour, panels
 from mechlearn_zoo.experiments.worlds.social_dilemmas.settings import ARMS
 from mechlearn_zoo.learners.plots import Figure, columns, level
@@ -66,12 +68,16 @@ def boxed(rows: Rows) -> dict[str, Figure]:
     figure, axes = panels(
         2, 1, height=2.8,
         caption="After training, a dot per seed; bars are means. Left: share of episodes in which the box is opened. Right: "
-        "apples of both agents in an episode.",
+        "apples of both agents in an episode, its own and the other's.",
     )  # fmt: skip
     names = ["apples\nalone", "apples,\ninfluence", "influence\nalone", "apples,\nsurprise"]
     for ax, key in zip(axes, ("opened", "reward"), strict=True):
         columns(ax, names, {("", "ours"): [rows.where(arm=arm)[key] for arm in ARMS]}, bars=True)
         ax.tick_params(axis="x", labelsize=7)
     axes[0].set(title="Opened, by what is paid", ylabel="share of episodes", ylim=(0, 1.05))
-    axes[1].set(title="Apples", ylabel="apples of both", ylim=(0, None))
+    own = [float(np.mean(rows.where(arm=arm)["own"])) for arm in ARMS]
+    axes[1].bar(range(len(ARMS)), own, 0.72, color=COLOURS["baseline"], label="its own")
+    axes[1].bar(0, 0, color=COLOURS["ours"], alpha=0.55, label="the other's")
+    axes[1].set(title="Apples", ylabel="apples of both", ylim=(0, 52))
+    axes[1].legend(fontsize=6.5, ncols=2, loc="upper right")
     return {"box": figure}
