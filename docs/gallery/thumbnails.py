@@ -37,6 +37,7 @@ CHOSEN = {
     "captions-attention": Choice("attention", "longer"),
     "coordinates": Choice("maps"),
     "crar-mazes": Choice("depth", "quick", changed=True),
+    "crar-rooms": Choice("rooms", "rooms"),
     "decoding": Choice("reconstructions", "contrast"),
     "distill-ablations": Choice("outcomes"),
     "distill-mujoco": Choice(preset="quick", changed=True),
@@ -69,6 +70,7 @@ CHOSEN = {
 }
 """Where another figure, or that of another preset than paper or quick, shows the finding."""
 SECOND = {
+    "crar-rooms": "crar-mazes",
     "captions-attention": "captions",
     "forward-learner": "forward-models",
     "promp-credit": "promp-corners",
