@@ -36,6 +36,6 @@ def _trap(rows: Rows) -> Figure:
     lengths = rows.where(kind="final").by("length")
     trapped = {look: [group.where(method=method)["trapped"] for group in lengths.values()] for method, look in _LOOKS.items()}
     columns(axis, [f"N = {length}" for length in lengths], trapped)
-    axis.set_ylabel("share of steps")
-    axis.legend(fontsize=7)
+    axis.set_ylabel("share of steps in the trap")
+    axis.legend(fontsize=7, ncols=3, loc="lower left", bbox_to_anchor=(0, 1))
     return figure
