@@ -158,7 +158,15 @@ class TestTraces:
             torch._dynamo.graph_break()
             return found * 2
 
-        refused(model, broken, batch, "torch could not trace them")
+        step = refused(model, broken, batch, "torch could not trace them")
+        assert "at test_refusals.py:" in step.reason
+        assert step.reason.endswith("`torch._dynamo.graph_break()`")
+
+    def test_an_empty_batch(self):
+        model = mlp(D, 4, 1).double()
+        losses_of, batch = vectors(model)
+        with pytest.raises(ValueError, match="at least one example's loss"):
+            step_of(model, losses_of)(*batch(0, 0), environments=[])
 
     def test_a_number_of_the_batch(self):
         model = mlp(D, 4, 1).double()

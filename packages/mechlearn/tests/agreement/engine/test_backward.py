@@ -131,7 +131,7 @@ def test_a_rule_that_asks_how_examples_vary_takes_the_definition_and_says_why():
 def test_explain_names_the_way_out():
     model = nn.Linear(5, 1).double()
     found = Agreement(model, AndMask(0.6)).explain(Doubled.apply(model(noise(B, 5)))[:, 0], PAIRED)
-    assert all(one.cost.endswith("as fast as a loop with `accumulate`, one environment at a time") for one in found)
+    assert all(one.cost.endswith("one environment at a time, a pass over its own rows each") for one in found)
 
 
 class Experts(nn.Module):

@@ -2,9 +2,11 @@
 
 import importlib
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence, Sized
 from itertools import accumulate, count
+from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -134,6 +136,8 @@ class CompiledStep:
         """Form the sums by the compiled graph, or return None and say why not."""
         tensors = _tensors(batch)
         rows = len(tensors[0])
+        if not rows:
+            return None  # the eager engine says what is wrong with an empty batch
         groups = partition(environments, rows, tensors[0].device)
         key = self._key(batch, needs) if self._refused else None
         self.reason = self._lacking or self._doors.refusal(needs) or self._refused.get(key)
@@ -329,7 +333,9 @@ def _explained(error: BaseException) -> str:
             return f"examples of different environments may meet: {inner}"
         inner = getattr(inner, "inner_exception", None) or inner.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"torch could not trace them: {lines[0] if lines else type(error).__name__}"
+    where = [*re.finditer(r'File "(.+)", line (\d+), in .+\n\s*(.+)', str(error))][-1:]
+    at = "".join(f", at {Path(one[1]).name}:{one[2]}, `{one[3].strip()}`" for one in where)
+    return f"torch could not trace them: {lines[0] if lines else type(error).__name__}{at}"
 
 
 def refusal(needs: frozenset[str], statistics: str | None, normalise: object) -> str | None:

@@ -54,6 +54,6 @@ def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, ne
             of_what = f", one for each {unit_of(groups)}" if isinstance(groups, Clusters) else ""
             where = "" if plan.cut is None else f" from {plan.cut.node.name().removesuffix('Backward0')} down"
             cost = f"{groups.count} backward passes{where}{of_what}, shared by all such parameters"
-            cost += "" if of_what else "; as fast as a loop with `accumulate`, one environment at a time"
+            cost += "" if of_what else "; with `accumulate`, one environment at a time, a pass over its own rows each"
             found.append(Explanation(name, "per-environment", plan.reasons[name], cost))
     return found

@@ -364,7 +364,7 @@ class OnePass:
         warnings.warn(
             f"{len(plan.reasons)} of {total} parameters take one backward pass for each {unit_of(groups)}, here "
             f"{groups.count}, which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all. Run the model "
-            "for one environment at a time, with `accumulate` for each and `backward` for the last, as fast as a loop. "
+            "for one environment at a time, with `accumulate` for each and `backward` for the last: a pass over its own rows. "
             "Or pass rows='independent' if an operation that is not known keeps rows apart.",
             stacklevel=8,
         )
