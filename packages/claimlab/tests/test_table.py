@@ -121,6 +121,8 @@ def test_presets_and_measures_of_the_lab(read):
         (FIRST + '["toy.first"."toy.other"."toy.third"]\n', "toy.other in .* Found a column 'toy.third'"),
         (FIRST + '"toy.other" = 1\n', "toy.first in .* Found a column 'toy.other'"),
         ("[toy", "should be in a TOML file"),
+        ("every = 3\n" + FIRST, "should hold tables.* Found every = 3"),
+        ('kind = "ours"\n' + FIRST, "should hold tables.* Found kind = 'ours'"),
     ],
 )
 def test_a_table_that_says_too_little_or_too_much_is_refused(read, text, found):

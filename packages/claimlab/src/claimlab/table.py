@@ -69,6 +69,9 @@ def claims_of(measures: ModuleType, file: str = "claims.toml") -> tuple[Claim, .
         tables: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise LabError(f"Claims should be in a TOML file. Found {error} at {path}. Fix it.") from error
+    for name, table in tables.items():
+        if not isinstance(cast(object, table), dict):
+            raise LabError(f"{path} should hold tables, one a claim. Found {name} = {table!r}. Put it under a header.")
     names = {**NAMES, **vars(measures)}
     return tuple(_claim(path, id_, columns, names) for id_, columns in _rows(path, tables))
 

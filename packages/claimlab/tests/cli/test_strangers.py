@@ -191,8 +191,7 @@ def test_nothing_outside_of_a_planted_folder_is_written_deleted_imported_or_read
             assert "No command should end like this" not in said, (name, words, said)
             assert SECRET not in said, (name, words)
             assert status != 0 or name in FINE or words[0] not in ("report",), (name, words, said)
-            most = 1 if name == "seeds: a hundred thousand" else 10  # ten microseconds a seed, as of a million
-            slow += [f"{name}: {words[0]}"] if time.process_time() - start > most else []
+            slow += [f"{name}: {words[0]}"] if time.process_time() - start > 10 else []
             forget(package)
         report = out / "report.html"
         assert not report.exists() or SECRET not in report.read_text()

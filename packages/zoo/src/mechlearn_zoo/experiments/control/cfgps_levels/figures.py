@@ -44,13 +44,13 @@ def _evidence(rows: Rows) -> Figure:
         "policies found, a dot a seed.",
         height=2.8,
     )  # fmt: skip
-    for place, (arm, (label, role)) in enumerate(_ARMS.items()):
-        for one in found:
+    for returned in found:
+        for place, (arm, (_, role)) in enumerate(_ARMS.items()):
             returns = rows.where(kind="final", arm=arm)["return"]
-            one.plot([place] * len(returns), returns, "o", ms=3, color=COLOURS[role])
-            one.plot(place, np.median(returns), "_", ms=18, color=COLOURS[role])
-            one.set(xticks=range(len(_ARMS)), xlim=(-0.5, len(_ARMS) - 0.5), ylabel="return of the policy found")
-            one.set_xticklabels([label for label, _ in _ARMS.values()], rotation=20, ha="right", fontsize=7)
+            returned.plot([place] * len(returns), returns, "o", ms=3, color=COLOURS[role])
+            returned.plot(place, np.median(returns), "_", ms=18, color=COLOURS[role])
+        returned.set_xticks(range(len(_ARMS)), [label for label, _ in _ARMS.values()], rotation=20, ha="right", fontsize=7)
+        returned.set(xlim=(-0.5, len(_ARMS) - 0.5), ylabel="return of the policy found")
     some = rows.where(kind="evaluation")
     for key, label, role in (("error", "counterfactual", "ours"), ("model_error", "model", "baseline")):
         band(axis, *some.curves("evidence", key), label, COLOURS[role])
